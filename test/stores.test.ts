@@ -234,7 +234,9 @@ describe(`the ${storeName()} store`, () => {
       const history = async (options: HistoryOptions) => {
         const found = await reader.history('microblog', 'one', options);
         expect(bodyOf(found?.profile)).toBe(bodyOf(await reader.profile('microblog', 'one')));
-        return found?.records.map((record) => JSON.parse(record).id);
+        const sizes = found?.records.map((record) => ({ id: JSON.parse(record).id, bytes: record.length }));
+        expect(await reader.historySizes('microblog', 'one', options)).toEqual(sizes);
+        return sizes?.map(({ id }) => id);
       };
       const everything = Array.from({ length: 20 }, (_, nth) => String(20 - nth));
       expect(await history({ limit: 15 })).toEqual(await ids('one'));

@@ -112,9 +112,9 @@ export async function readUsers(
   const [name = ''] = listNames(family);
   await using reader = await options.openReader();
   for (const key of userKeys) {
-    const person = await reader.person(family, key, name);
-    if (person === undefined) continue;
-    const [profile, items] = person;
+    const profile = await reader.profile(family, key);
+    const items = await reader.items(family, key, name);
+    if (profile === undefined || items === undefined) continue;
     const { id } = JSON.parse(String(profile.body)) as { id: string };
     users.set(key, { id, version: `${profile.etag} ${items.etag} ${reading}` });
   }

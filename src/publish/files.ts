@@ -8,9 +8,9 @@ import type { Mount } from '../config/mount.ts';
 import { JSON_TYPE } from '../http/headers.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { COPY_NAME, copyHash, MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
-import { listOlder, readFeed } from '../routes/history.ts';
+import { listArchives, listOlder } from '../routes/history.ts';
 import type { Change, ChangeSet } from '../stores/changes.ts';
-import type { Answer, Awaitable } from '../stores/reader.ts';
+import type { Answer, Awaitable, ItemSize } from '../stores/reader.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../variants.ts';
 import type { Answers, Content } from './answers.ts';
 import type { Entry } from './manifest.ts';
@@ -129,6 +129,8 @@ function toContent(answer: Answer | undefined, pack: Content['pack'] & {}) {
 /** The items of which there is a file, by kind. */
 type ItemParts = Readonly<Record<string, readonly string[]>>;
 
+const SIZES_AT_ONCE = 1000;
+
 async function findParts(
   { store, signal, config, without }: Run,
   mounts: readonly Mount[],
@@ -137,17 +139,14 @@ async function findParts(
   const [mount] = mounts;
   if (mount === undefined || !showsOldItems(config, without)) return {};
   const { family } = VARIANTS[mount.variant];
-  const archives: string[] = [];
-  const items: string[] = [];
-  for (let from: string | undefined; ; ) {
-    const feed = await readFeed(store, family, key, from);
-    items.push(...(feed?.items.flatMap(({ id }) => id ?? []) ?? []));
-    from = feed?.older;
-    if (from === undefined) break;
-    archives.push(from);
+  const items: ItemSize[] = [];
+  for (let expected = 0; items.length === expected; expected += SIZES_AT_ONCE) {
+    const from = items.at(-1)?.id;
+    const next = { ...(from && { from, skip: 1 }), limit: SIZES_AT_ONCE };
+    items.push(...(await store.historySizes(family, key, next)));
     await nextTurn(signal);
   }
-  return { archives, items, older: listOlder(items) };
+  return { archives: listArchives(items), items: items.map(({ id }) => id), older: listOlder(items) };
 }
 
 function shownFiles(

@@ -1,8 +1,8 @@
-// A user's items beyond the list of the newest: in parts, for feeds and pages. Where a part begins depends on the item's id
-// alone, so no item that comes or goes changes another part, and no item has to be counted.
+// A user's items in parts, for feeds and pages. Where a part of older items begins depends on the item's id alone, so no item
+// that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
-import type { Reader } from '../stores/reader.ts';
+import type { ItemSize, Reader } from '../stores/reader.ts';
 import type { Data } from '../views/read-person.ts';
 
 /** Ids are 1 to 2^63-1. */
@@ -17,39 +17,63 @@ export const isFeedBorder = (id: string) => isOneIn(8n, id);
 /** Pages of people are longer than archives of feeds. */
 export const isPageBorder = (id: string) => isOneIn(16n, id);
 
+/** Bytes of records in a part, which has one item at least: they are read, hashed and parsed for each request. */
+const MOST_BYTES = 128 * 1024;
+
+/** How many of the items fit into one part. */
+function countFitting(items: readonly ItemSize[]): number {
+  let bytes = 0;
+  const found = items.findIndex((item, nth) => (bytes += item.bytes) > MOST_BYTES && nth > 0);
+  return found === -1 ? items.length : found;
+}
+
+/** The newest items; `older` is the last of them if there are more. */
+export async function readNewest(store: Reader, family: Family, userKey: string, most = ITEM_CAP) {
+  const found = await store.historySizes(family, userKey, { limit: most + 1 });
+  const shown = Math.min(countFitting(found), most);
+  const history = await store.history(family, userKey, { limit: shown });
+  if (history === undefined) return undefined;
+  const older = found.length > shown ? found[shown - 1]?.id : undefined;
+  return {
+    profile: history.profile,
+    items: parse(history.records),
+    etag: computeEtag([...history.records, older].join()),
+    older,
+    newer: undefined,
+  };
+}
+
 /** Further items, at most, where no border ends them before. */
 const MOST_OLDER = 15;
 
 /** What is in a feed, or in the archive that begins with an item, and with which item the next archive begins. */
 export async function readFeed(store: Reader, family: Family, userKey: string, archive?: string) {
   const least = archive === undefined ? ITEM_CAP : 1;
-  const most = least + MOST_OLDER;
   const from = archive === undefined ? {} : { from: archive };
-  const history = await store.history(family, userKey, { ...from, limit: most + 1 });
+  const found = await store.historySizes(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
+  const shown = countInFeed(found, least);
+  const history = await store.history(family, userKey, { ...from, limit: shown });
   if (history === undefined) return undefined;
-  const items = parse(history.records);
-  const shown = findBorder(items, isFeedBorder, least) ?? most;
+  const older = found[shown]?.id;
   return {
     profile: history.profile,
-    items: items.slice(0, shown),
-    etag: computeEtag(history.records.slice(0, shown + 1).join()),
-    older: items[shown]?.id,
+    items: parse(history.records),
+    etag: computeEtag([...history.records, older].join()),
+    older,
   };
 }
 
-/** The items of the list of the newest; `older` is the last of them if there are more. */
-export async function readNewest(store: Reader, family: Family, userKey: string) {
-  const history = await store.history(family, userKey, { limit: ITEM_CAP + 1 });
-  if (history === undefined) return undefined;
-  const { profile, records } = history;
-  const items = parse(records).slice(0, ITEM_CAP);
-  return {
-    profile,
-    items,
-    etag: computeEtag(records.join()),
-    older: records.length > ITEM_CAP ? items.at(-1)?.id : undefined,
-    newer: undefined,
-  };
+const countInFeed = (items: readonly ItemSize[], least: number) =>
+  Math.min(findBorder(items, isFeedBorder, least) ?? least + MOST_OLDER, countFitting(items));
+
+/** What archives of the feed begin with, of all the items of a user. */
+export function listArchives(items: readonly ItemSize[]): string[] {
+  const found: string[] = [];
+  const take = (start: number, least: number) =>
+    start + countInFeed(items.slice(start, start + least + MOST_OLDER + 1), least);
+  for (let start = take(0, ITEM_CAP); start < items.length; start = take(start, 1))
+    found.push(items[start]?.id as string);
+  return found;
 }
 
 /** On a page of older items, at most. */
@@ -60,56 +84,64 @@ const PAGE_SIZE = 30;
  * what the page before begins behind: undefined for the page of the newest.
  */
 export async function readOlder(store: Reader, family: Family, userKey: string, before: string) {
-  const [behind, ahead] = await Promise.all([
-    store.history(family, userKey, { from: before, limit: PAGE_SIZE + 2 }),
-    store.history(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
+  const [[start, ...behind], ahead] = await Promise.all([
+    store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 2 }),
+    store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
-  if (behind === undefined || ahead === undefined || behind.records.length < 2) return undefined;
-  const items = parse(behind.records).slice(1);
-  const shown = (findBorder(items, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1;
-  const newer = parse(ahead.records);
-  const isSecond = newer.length <= ITEM_CAP;
+  const shown = countOnPage(behind);
+  const history = await store.history(family, userKey, { from: before, limit: shown, skip: 1 });
+  if (start === undefined || shown === 0 || history === undefined) return undefined;
+  const older = behind.length > shown ? behind[shown - 1]?.id : undefined;
+  const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
+  const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
   return {
-    profile: behind.profile,
-    items: items.slice(0, shown),
-    etag: computeEtag([...behind.records.slice(0, shown + 1), isSecond].join()),
-    older: items.length > shown ? items[shown - 1]?.id : undefined,
-    newer: isSecond ? undefined : (newer[findBorder(newer, isPageBorder, 1) ?? PAGE_SIZE]?.id ?? undefined),
+    profile: history.profile,
+    items: parse(history.records),
+    etag: computeEtag([...history.records, older, newer].join()),
+    older,
+    newer,
   };
 }
 
-/** What pages of older items begin behind, of all the ids of a user. */
-export function listOlder(ids: readonly string[]): string[] {
+/** How many of these items are on a page that begins with the first one. */
+const countOnPage = (items: readonly ItemSize[]) =>
+  Math.min((findBorder(items, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1, countFitting(items));
+
+/** How many of these, backwards from the last one of a page, are on it. */
+const countBefore = (items: readonly ItemSize[]) =>
+  Math.min(findBorder(items, isPageBorder, 1) ?? PAGE_SIZE, countFitting(items));
+
+/** What pages of older items begin behind, of all the items of a user. */
+export function listOlder(items: readonly ItemSize[]): string[] {
   const found: string[] = [];
-  for (let start = ITEM_CAP; start < ids.length; ) {
-    found.push(ids[start - 1] as string);
-    const rest = ids.slice(start, start + PAGE_SIZE).map((id) => ({ id }));
-    start += (findBorder(rest, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1;
+  for (let start = countFitting(items.slice(0, ITEM_CAP)); start < items.length; ) {
+    found.push(items[start - 1]?.id as string);
+    start += countOnPage(items.slice(start, start + PAGE_SIZE + 1));
   }
   return found;
 }
 
 /** An item, and the ids of those beside it. */
 export async function readItem(store: Reader, family: Family, userKey: string, id: string) {
-  const [behind, ahead] = await Promise.all([
-    store.history(family, userKey, { from: id, limit: 2 }),
-    store.history(family, userKey, { from: id, limit: 1, skip: 1, side: 'newer' }),
+  const [history, [older], [newer]] = await Promise.all([
+    store.history(family, userKey, { from: id, limit: 1 }),
+    store.historySizes(family, userKey, { from: id, limit: 1, skip: 1 }),
+    store.historySizes(family, userKey, { from: id, limit: 1, skip: 1, side: 'newer' }),
   ]);
-  if (behind === undefined || ahead === undefined) return undefined;
-  const [item, older] = parse(behind.records);
-  const [newer] = parse(ahead.records);
-  const etag = computeEtag([behind.records[0], older?.id, newer?.id].join());
-  return { profile: behind.profile, item, etag, older: older?.id, newer: newer?.id };
+  if (history === undefined) return undefined;
+  const [item] = parse(history.records);
+  const etag = computeEtag([...history.records, older?.id, newer?.id].join());
+  return { profile: history.profile, item, etag, older: older?.id, newer: newer?.id };
 }
 
 const parse = (records: readonly string[]) => records.map((record): Data => JSON.parse(record));
 
 /** The index of the first item that ends a part, of those from `least` on. */
 function findBorder(
-  items: readonly Data[],
+  items: readonly ItemSize[],
   isBorder: (id: string) => boolean,
   least: number,
 ): number | undefined {
-  const found = items.findIndex(({ id = '' }, nth) => nth >= least && isBorder(id));
+  const found = items.findIndex(({ id }, nth) => nth >= least && isBorder(id));
   return found === -1 ? undefined : found;
 }

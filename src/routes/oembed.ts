@@ -9,7 +9,7 @@ import { JSON_TYPE, PRIVATE } from '../http/headers.ts';
 import { FAULT } from '../http/input.ts';
 import { userNameFault } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
-import { cardImage } from '../views/card-image.ts';
+import { cardImage, MOST_TILES } from '../views/card-image.ts';
 import { markup } from '../views/markup.ts';
 import { type Person, personTitle } from '../views/person.ts';
 import { pageRoute } from './person-pages.ts';
@@ -50,7 +50,8 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     const room = { width: readLimit(maxwidth), height: readLimit(maxheight) };
     const origin = `${mount.base.origin ?? address.origin}/`;
     const render = (person: Person) => embed(config, person, origin, mount.variant, room);
-    if (await replies.send(reply, address.name, { version, headers, render })) return reply;
+    if (await replies.send(reply, address.name, { version, headers, render, mostItems: MOST_TILES }))
+      return reply;
     // There are endlessly many addresses: none is kept longer than other errors.
     return replies.sendAbsence(reply, address.name, false);
   });

@@ -7,7 +7,7 @@ import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { findFile, readWhole } from '../http/file-parts.ts';
 import { caching } from '../http/headers.ts';
 import { COPY_NAME, mediaPath, mediaType } from '../records/media-types.ts';
-import { cardImage } from '../views/card-image.ts';
+import { cardImage, MOST_TILES } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { addFeeds } from './feeds.ts';
@@ -26,6 +26,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const template: Template = {
     version: createVersion(card),
     headers: { ...INERT_WITH_PICTURE, ...caching(config), 'content-type': SVG },
+    mostItems: MOST_TILES,
     render: async (person) => {
       const { image, isMissing } = await readCopy(person.smallAvatar);
       return isMissing ? { incomplete: card(person) } : card(person, image);

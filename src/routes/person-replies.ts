@@ -9,11 +9,12 @@ import { createUserTags, type Headers } from '../http/headers.ts';
 import { VERSION } from '../package-files.ts';
 import { computeEtag, joinEtags } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
-import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Person } from '../views/person.ts';
 import { readPerson, specimen } from '../views/read-person.ts';
 import type { ExampleUsers } from './example-users.ts';
+import { readNewest } from './history.ts';
 import { missingUser } from './lookup.ts';
 
 export interface PeopleOptions {
@@ -28,6 +29,8 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
+  /** Items that it shows, at most. */
+  readonly mostItems: number;
   render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
 }
 
@@ -37,10 +40,8 @@ interface IncompleteReply {
 }
 
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
-  const { family, collection } = VARIANTS[variant];
+  const { family } = VARIANTS[variant];
   const tagUser = createUserTags(config);
-
-  const read = (key: string, known?: string) => store.person(family, key, collection, known);
 
   /** Why there is no user with this name. */
   const absence = (name: string) => missingUser(store, config.takedownStatus, family, userKey(name));
@@ -58,21 +59,18 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
     /** Sends the rendered user. Returns false, and sends nothing, if there is no such user. */
     async send(reply: FastifyReply, name: string, template: Template): Promise<boolean> {
       const key = userKey(name);
-      const known = reply.request.headers['if-none-match'];
-      let found = await read(key, known?.replaceAll('.', '" "'));
-      if (found !== undefined && matches(known, etagFor(template, found))) {
+      const found = await readNewest(store, family, key, template.mostItems);
+      if (found === undefined) return false;
+      const tags = [template.version(), found.profile.etag, found.etag];
+      if (matches(reply.request.headers['if-none-match'], joinEtags(...tags))) {
         tagUser(reply.raw, family, key, isShared(template.headers));
-        sendNotModified(reply, { ...template.headers, etag: etagFor(template, found) });
+        sendNotModified(reply, { ...template.headers, etag: joinEtags(...tags) });
         return true;
       }
-      // The client may know one of the two, or another template.
-      if (found?.some(({ body }) => body === null)) found = await read(key);
-      const [profile, items] = found ?? [];
-      if (found === undefined || !profile?.body || !items?.body) return false;
-      const person = readPerson(variant, parse(profile.body), parse(items.body)[collection]);
+      const person = readPerson(variant, JSON.parse(String(found.profile.body)), found.items);
       const rendered = await template.render(person);
       const { incomplete } = rendered as Partial<IncompleteReply>;
-      const etag = etagFor(template, found, ...(incomplete === undefined ? [] : ['incomplete']));
+      const etag = joinEtags(...tags, ...(incomplete === undefined ? [] : ['incomplete']));
       tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
       reply.headers({ ...template.headers, etag }).send(incomplete ?? rendered);
       return true;
@@ -88,8 +86,6 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   };
 }
 
-const parse = (body: Buffer) => JSON.parse(body.toString());
-
 /** All that shapes what is rendered, besides the template and the users. */
 export function describeSettings(config: Config): string {
   const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
@@ -99,6 +95,3 @@ export function describeSettings(config: Config): string {
 
 /** Whether shared caches may keep it. */
 const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');
-
-const etagFor = ({ version }: Template, answers: PersonAnswers, ...more: string[]) =>
-  joinEtags(version(), ...answers.map(({ etag }) => etag), ...more);

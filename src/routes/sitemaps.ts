@@ -14,7 +14,6 @@ import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import type { ListOptions, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { sitemap, sitemapIndex } from '../views/directory.ts';
-import type { Data } from '../views/read-person.ts';
 import { pageRoute } from './person-pages.ts';
 import { createAsset, sendAsset, TEXT } from './web-file.ts';
 
@@ -99,8 +98,7 @@ async function listPages(store: Reader, family: Family, part: ListOptions, direc
   const pages: string[] = [];
   for (const { key, username } of await store.users(family, part)) {
     const page = `${directory}/${encodeURIComponent(username)}`;
-    const history = await store.history(family, key, { limit: ITEM_CAP });
-    const items = history?.records.map((record): Data => JSON.parse(record)) ?? [];
+    const items = await store.historySizes(family, key, { limit: ITEM_CAP });
     pages.push(page, ...items.map(({ id }) => `${page}/${id}`));
   }
   return pages;

@@ -5,22 +5,29 @@ import { type MemberSql, servedText } from './media-statements.ts';
 const SIDES = { older: ['<=', 'DESC'], newer: ['>=', 'ASC'] } as const;
 export type Side = keyof typeof SIDES;
 
+/** The SQL for an item's record with the addresses of copies. */
+export const servedItem = (family: Family, member: MemberSql): string =>
+  servedText(findKind(family, 'item'), member);
+
 /**
- * Towards one side. $1: the key of the user's name; $2: the id of the item to begin with, empty for the newest; $3: how many
- * to return; $4: how many to leave out before.
+ * Columns of items, towards one side. $1: the key of the user's name; $2: the id of the item to begin with, empty for the
+ * newest; $3: how many to return; $4: how many to leave out before.
  */
-export function selectHistory(family: Family, member: MemberSql, side: Side): string {
+export function selectHistory(family: Family, side: Side, columns: string): string {
   const [reaches, order] = SIDES[side];
+  const ofUser = `items.family = '${family}'
+    AND owner = (SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1)`;
   return `
-  SELECT CASE WHEN media_url IS NULL THEN record ELSE ${servedText(findKind(family, 'item'), member)} END
-  FROM (
-    SELECT date, id, record FROM (
-      SELECT owner AS from_owner, date AS from_date, id AS from_id FROM items
-      WHERE family = '${family}' AND owner = (SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1)
-      AND ($2 = '' OR id = CAST(nullif($2, '') AS bigint))
-      ORDER BY date DESC, id DESC LIMIT 1) AS start
-    CROSS JOIN items
-    WHERE family = '${family}' AND owner = from_owner AND (date, id) ${reaches} (from_date, from_id)
-    ORDER BY date ${order}, id ${order} LIMIT $3 OFFSET $4) AS page
-  CROSS JOIN vitrine ORDER BY date ${order}, id ${order}`;
+  SELECT ${columns} FROM items
+  WHERE ${ofUser} AND (items.date, items.id) ${reaches} (
+    SELECT date, id FROM items
+    WHERE ${ofUser} AND ($2 = '' OR id = CAST(nullif($2, '') AS bigint))
+    ORDER BY date DESC, id DESC LIMIT 1)
+  ORDER BY items.date ${order}, items.id ${order} LIMIT $3 OFFSET $4`;
+}
+
+/** Something for the items of each family, towards each side. */
+export function forEachSide<T>(make: (family: Family, side: Side) => T): Record<Family, Record<Side, T>> {
+  const both = (family: Family) => ({ older: make(family, 'older'), newer: make(family, 'newer') });
+  return { microblog: both('microblog'), portfolio: both('portfolio') };
 }

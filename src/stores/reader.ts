@@ -41,8 +41,6 @@ export interface HostState {
   readonly writable: boolean;
 }
 
-export type PersonAnswers = readonly [profile: Answer, items: Answer];
-
 export interface UserEntry {
   readonly key: string;
   /** As it was imported. */
@@ -69,6 +67,12 @@ export interface ListOptions {
   /** How many of these are left out. */
   readonly skip?: number;
   readonly limit: number;
+}
+
+export interface ItemSize {
+  readonly id: string;
+  /** Of the record. */
+  readonly bytes: number;
 }
 
 /** A user with their items, newest first, as of one moment. */
@@ -101,13 +105,6 @@ export interface Reader {
     collection: string,
     options?: LookupOptions,
   ): Awaitable<Answer | undefined>;
-  /** Both of these as of one moment. */
-  person(
-    family: Family,
-    userKey: string,
-    collection: string,
-    known?: string,
-  ): Awaitable<PersonAnswers | undefined>;
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
@@ -122,6 +119,8 @@ export interface Reader {
   search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
+  /** How large the records of a history are, which are not read. */
+  historySizes(family: Family, userKey: string, options: HistoryOptions): Awaitable<readonly ItemSize[]>;
   counts(): Awaitable<Counts>;
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;

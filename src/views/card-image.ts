@@ -7,7 +7,7 @@ import { type Item, type Person, personTitle, shortened } from './person.ts';
 const WIDTH = 440;
 const MARGIN = 24;
 const INNER = WIDTH - 2 * MARGIN;
-const MAX_TILES = 6;
+export const MOST_TILES = 6;
 const MAX_POSTS = 3;
 
 const STYLE = `text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #13201c }
@@ -65,7 +65,7 @@ const picture = (avatar: string) => markup`
 
 /** Shots as tiles, three in a row. */
 function drawTiles({ items }: Person, top: number): Block {
-  const shown = items.slice(0, MAX_TILES);
+  const shown = items.slice(0, MOST_TILES);
   const gap = 12;
   const width = Math.floor((INNER - 2 * gap) / 3);
   const height = Math.round(width * 0.75);

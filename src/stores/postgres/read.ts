@@ -4,7 +4,7 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../counts.ts';
-import { type Side, selectHistory } from '../history-statements.ts';
+import { forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
 import { factsByFile } from '../media-statements.ts';
 import { answerWith } from '../packing.ts';
 import { type Answer, type Counts, importTime, type Reader, type StoreListener } from '../reader.ts';
@@ -28,14 +28,6 @@ const ITEMS = {
   name: 'items',
   text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN body END, ${IS_PACKED}
     FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2 AND collection = $4`,
-};
-const PERSON = {
-  name: 'person',
-  text: `SELECT generation,
-      profiles.etag, CASE WHEN strpos($3, profiles.etag) = 0 THEN coalesce(served, record) END,
-      lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN body END, ${IS_PACKED}
-    FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
-      ON family = $1 AND user_key = $2 AND collection = $4`,
 };
 /** A query for one value, and with it the generation. */
 const select = (name: string, value: string) => ({
@@ -83,14 +75,18 @@ const SEARCH = select(
 const historyQuery = (family: Family, side: Side) => ({
   name: `${side} history of ${family}`,
   text: `SELECT generation, etag, coalesce(served, record), (
-      SELECT json_agg(record) FROM (${selectHistory(family, member, side)}) AS page (record))
+      SELECT json_agg(CASE WHEN media_url IS NULL THEN record ELSE ${servedItem(family, member)} END)
+      FROM (${selectHistory(family, side, 'record')}) AS page)
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
-const historyQueries = (family: Family) => ({
-  older: historyQuery(family, 'older'),
-  newer: historyQuery(family, 'newer'),
-});
-const HISTORIES = { microblog: historyQueries('microblog'), portfolio: historyQueries('portfolio') };
+const sizesQuery = (family: Family, side: Side) =>
+  select(
+    `${side} sizes of ${family}`,
+    `SELECT json_agg(page) FROM (
+       ${selectHistory(family, side, 'items.id::text AS id, octet_length(record) AS bytes')}) AS page`,
+  );
+const HISTORIES = forEachSide(historyQuery);
+const SIZES = forEachSide(sizesQuery);
 
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
 export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
@@ -136,12 +132,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, etag, body, isPacked] = await read({ ...ITEMS, values: [family, userKey, known, collection] });
       return createPackedAnswer(etag, body, isPacked, gzip);
     },
-    async person(family, userKey, collection, known = '') {
-      const values = [family, userKey, known, collection];
-      const [, etag, record, listEtag, body, isPacked] = await read({ ...PERSON, values });
-      const [own, list] = [createAnswer(etag, record), createPackedAnswer(listEtag, body, isPacked, false)];
-      return own && list && [own, list];
-    },
     isTakenDown: async (family, userKey) =>
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
@@ -156,6 +146,8 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const profile = createAnswer(etag, record);
       return profile && { profile, records: JSON.parse(items ?? '[]') };
     },
+    historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
+      readJson(SIZES[family][side], userKey, from, limit, skip),
     counts: countOnce(hosts.newest, () => count(url)),
     warning: hosts.warning,
     fault: hosts.fault,

@@ -55,12 +55,12 @@ export function openServed(path: string, observe: StoreListener): Reader {
     lastImportRun: () => ifReadable(() => file.reader?.lastImportRun()),
     profile: (family, userKey, options) => reader().profile(family, userKey, options),
     items: (family, userKey, collection, options) => reader().items(family, userKey, collection, options),
-    person: (family, userKey, collection, known) => reader().person(family, userKey, collection, known),
     isTakenDown: (family, userKey) => reader().isTakenDown(family, userKey),
     firstUsers: (family, count) => reader().firstUsers(family, count),
     users: (family, options) => reader().users(family, options),
     search: (family, key, limit) => reader().search(family, key, limit),
     history: (family, userKey, options) => reader().history(family, userKey, options),
+    historySizes: (family, userKey, options) => reader().historySizes(family, userKey, options),
     counts: countOnce(
       () => readVersion(file),
       async () => file.reader?.counts(),
