@@ -153,7 +153,14 @@ describe(`published from ${storeName()}`, () => {
           `media/${mediaPath(copy)}`,
           `media/${mediaPath(small)}`,
         ],
-        ...['site/index.html', 'site/openapi.json', 'site/docs.html', 'site/embed.js'],
+        ...[
+          'site/index.html',
+          'site/openapi.json',
+          'site/docs.html',
+          'site/docs.md',
+          'site/llms.txt',
+          'site/embed.js',
+        ],
       ]),
     );
   });
