@@ -10,12 +10,14 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type Delivery, notifySubscribers } from '../../src/changes/notify.ts';
 import { watchSaves } from '../../src/cli/watch-files.ts';
 import { importFiles } from '../../src/import/import.ts';
+import { runMirror } from '../../src/mirror/mirror.ts';
 import { listMigrations } from '../../src/stores/migrations.ts';
-import { openServed, openWriter } from '../../src/stores/open.ts';
+import { openArchive, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { copyOf, ndjson, tempFolder } from '../files.ts';
-import { folio } from '../records.ts';
+import { type Answer, PACE, startSite } from '../mirror-site.ts';
+import { folio, shot } from '../records.ts';
 import { importInto } from '../rig.ts';
 import { today } from './main.ts';
 
@@ -197,6 +199,16 @@ test('choice of PostgreSQL hosts: no answer is older than one before, and the ne
   });
 });
 
+/** As SQLite's lock does, this lets one program of a schedule write at a time. */
+function createTurns() {
+  let turn: Promise<unknown> = Promise.resolve();
+  return <T>(write: () => Promise<T>): Promise<T> => {
+    const written = turn.then(write);
+    turn = written.catch(() => {});
+    return written;
+  };
+}
+
 async function load(writer: Writer, ...records: object[]): Promise<void> {
   const stdin = (async function* () {
     yield Buffer.from(ndjson(...records));
@@ -260,13 +272,7 @@ test('pending changes: in the end no cache has an old answer, and no name of a t
     programs,
     async (step, { programs, failures }) => {
       const path = copyOf(before);
-      // As SQLite's lock does, this lets one program write at a time.
-      let turn: Promise<unknown> = Promise.resolve();
-      const inTurn = <T>(write: () => Promise<T>) => {
-        const written = turn.then(write);
-        turn = written.catch(() => {});
-        return written;
-      };
+      const inTurn = createTurns();
       const caches = [createCache(path, step, failures), createCache(path, step, [])];
       const subscribers = caches.map(({ deliver }, index) => ({
         name: `cache ${index}`,
@@ -407,6 +413,137 @@ test('served file: an answer is never of an older state than one before, and the
       }
       if (isWhole) expect(newest).toBe(states);
       await reader.close();
+    },
+    SHARE,
+  );
+});
+
+const NAMES = ['ada', 'bob', 'cid'];
+
+const mirrors = fc.record({
+  /** After which call of the store each run is killed. */
+  kills: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 3 }),
+  events: fc.array(
+    fc.tuple(fc.constantFrom('change', 'leave', 'import', 'takedown'), fc.nat(NAMES.length - 1)),
+    { maxLength: 6 },
+  ),
+});
+
+/** A site whose users have versions. */
+function answerFor(versions: ReadonlyMap<string, number>, step: Step): Answer {
+  return async ({ url = '', headers }, response) => {
+    const [, name = '', items] = /^\/api\/username\/(\w+)(\/shots)?$/.exec(url) ?? [];
+    await step(`answer ${url}`);
+    const version = versions.get(name);
+    if (version === undefined) return void response.writeHead(404).end('no');
+    const etag = `"${version}"`;
+    if (headers['if-none-match'] === etag) return void response.writeHead(304, { etag }).end();
+    const id = NAMES.indexOf(name) + 1;
+    const body = items
+      ? { Shots: [shot(id, id, { title: `site ${version}` })] }
+      : folio(id, name, { bio: `site ${version}` });
+    response.writeHead(200, { etag }).end(JSON.stringify(body));
+  };
+}
+
+test('notes of a mirror: runs that are killed lose nothing and take nothing over', async () => {
+  let answer: Answer = () => {};
+  const site = await startSite((request, response) => answer(request, response));
+  const empty = join(tempFolder(), 'site.db');
+  await importInto(empty, ['-'], ndjson(folio(99, 'zoe')));
+  await explore(
+    mirrors,
+    async (step, { kills, events }) => {
+      const [path, state] = [copyOf(empty), join(tempFolder(), 'state')];
+      const versions = new Map(NAMES.map((name) => [name, 1]));
+      answer = answerFor(versions, step);
+      const [elsewhere, takenDown] = [new Set<string>(), new Set<string>()];
+      const inTurn = createTurns();
+      const find = (sql: string, file = path) => {
+        const db = new SqliteDatabase(file, { readonly: true });
+        const found = db.prepare(sql).pluck().all();
+        db.close();
+        return found;
+      };
+
+      async function mirror(killAfter = Number.POSITIVE_INFINITY): Promise<void> {
+        let calls = 0;
+        const live = () => {
+          if (++calls > killAfter) throw new Error('killed');
+        };
+        const call = async <T>(work: () => T | Promise<T>) => {
+          await step('store');
+          live();
+          const result = await inTurn(async () => work());
+          live();
+          return result;
+        };
+        await using writer = await inTurn(() => openWriter(path));
+        await runMirror({
+          ...PACE,
+          concurrency: 1,
+          variant: 'b',
+          from: new URL(site.url),
+          users: { names: NAMES },
+          state,
+          writer: {
+            ...writer,
+            async load(options) {
+              const load = await call(() => writer.load(options));
+              return { ...load, finish: (ending) => call(() => load.finish(ending)) };
+            },
+            remove: (family, key) => call(() => writer.remove(family, key)),
+          },
+          prune: true,
+          maxRemoved: { share: 1 },
+          lenient: false,
+          adopt: false,
+          openReader: () => call(() => openReader(path)),
+          openArchive: () => call(() => openArchive(path)),
+          out: { write: () => true },
+          signal: new AbortController().signal,
+        }).catch((error: Error) => {
+          if (error.message !== 'killed') throw error;
+        });
+      }
+
+      const happen = async () => {
+        for (const [what, nth] of events) {
+          const name = NAMES[nth] as string;
+          await step(`${what} ${name}`);
+          if (what === 'leave') versions.delete(name);
+          if (what === 'change') versions.set(name, (versions.get(name) ?? 1) + 1);
+          if (what !== 'import' && what !== 'takedown') continue;
+          await using writer = await inTurn(() => openWriter(path));
+          if (what === 'import') {
+            await inTurn(() => load(writer, folio(101 + nth, name, { bio: 'elsewhere' })));
+            if (find(`SELECT 1 FROM profiles WHERE id = ${101 + nth}`).length > 0) elsewhere.add(name);
+          } else {
+            const subject = { family: 'portfolio', kind: 'user', value: name } as const;
+            await inTurn(() => writer.takeDown([subject], () => {}));
+            elsewhere.delete(name);
+            takenDown.add(name);
+          }
+        }
+      };
+      const runs = async () => {
+        for (const killAfter of kills) await mirror(killAfter);
+      };
+      await Promise.all([runs(), happen()]);
+      // This may complete a run that was killed, and so visit only those that it had not.
+      await mirror();
+      for (const [name, version] of versions) versions.set(name, version + 1);
+      await mirror();
+      for (const name of NAMES) {
+        const bio = find(`SELECT record ->> 'bio' FROM profiles WHERE user_key = '${name}'`)[0];
+        if (takenDown.has(name)) expect([name, bio]).toEqual([name, undefined]);
+        else if (elsewhere.has(name)) expect([name, bio]).toEqual([name, 'elsewhere']);
+        else if (versions.has(name)) expect([name, bio]).toEqual([name, `site ${versions.get(name)}`]);
+        else if (NAMES.some((other) => versions.has(other) && !takenDown.has(other)))
+          expect([name, bio]).toEqual([name, undefined]);
+      }
+      const noted = find('SELECT user_key FROM users UNION SELECT user_key FROM brought', state);
+      expect(noted.filter((name) => takenDown.has(name as string))).toEqual([]);
     },
     SHARE,
   );
