@@ -1,5 +1,5 @@
 // What commands print and what addresses answer: fixtures/cases/TOPIC.txt holds cases, TOPIC.out what they gave. After a
-// wanted change, `npm test -- -u cases` writes the .out files anew: read their diff before you commit it.
+// wanted change, `npm test -- cases -u` writes the .out files anew: read their diff before you commit it.
 //
 // A case begins with `=== NAME`. Then come its steps, each a line:
 //   $ [NAME=VALUE …] ARGS             runs a command; `%` gives it a process of its own

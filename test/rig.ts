@@ -150,39 +150,24 @@ export async function done(
   return stdout;
 }
 
-/** Imports in this process, which is faster; the tallies, if anything was imported, and the lines of the faults. */
-export async function tryImport(
-  url: string,
-  files: readonly string[],
-  input: string | Buffer = '',
-  options: Partial<ImportOptions> = {},
-) {
-  const faults: string[] = [];
-  const writer = await openWriter(url, { isTrial: options.dryRun === true });
-  try {
-    const { tallies } = await importFiles(writer, {
-      files,
-      stdin: Readable.from([Buffer.from(input)]),
-      replace: false,
-      skipInvalid: false,
-      onProgress() {},
-      onFault: (line) => void faults.push(line),
-      ...options,
-    });
-    return { tallies, faults };
-  } finally {
-    await writer.close();
-  }
-}
-
-/** Imports in this process; throws if a record is refused. */
+/** Imports in this process, which is faster; throws if a record is refused. */
 export async function importInto(
   url: string,
   files: readonly string[],
   input = '',
   options: Partial<ImportOptions> = {},
 ): Promise<void> {
-  const { tallies, faults } = await tryImport(url, files, input, options);
+  const faults: string[] = [];
+  await using writer = await openWriter(url);
+  const { tallies } = await importFiles(writer, {
+    files,
+    stdin: Readable.from([Buffer.from(input)]),
+    replace: false,
+    skipInvalid: false,
+    onProgress() {},
+    onFault: (line) => void faults.push(line),
+    ...options,
+  });
   if (tallies === undefined) throw new Error(faults.join('\n'));
 }
 
