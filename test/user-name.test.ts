@@ -1,8 +1,11 @@
 // User names: which are legal, and which spellings are the same user.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { UserName, userKey, userNameFault } from '../src/records/user-name.ts';
+import { isTooLong, UserName, userKey, userNameFault } from '../src/records/user-name.ts';
+import { ROOT } from './files.ts';
 
 describe('the key', () => {
   test.each([
@@ -110,5 +113,32 @@ describe('a legal name', () => {
     ['an escape', '%00'],
   ])('may be %s', (_, name) => {
     expect([userNameFault(name), schema.Check(name)]).toEqual([undefined, true]);
+  });
+});
+
+describe('at hosts that run code', () => {
+  const program = readFileSync(join(ROOT, 'src/publish/router.js'), 'utf8');
+  const site = {
+    hosts: [],
+    folder: '',
+    extensions: {},
+    rows: [['/people/([^/?]*)', 'USER_NOT_FOUND', 'people/$1.html']],
+  };
+  const source = `const SITE = ${JSON.stringify(site)};\n${program}`;
+
+  test.each([
+    ['a letter of the Basic Multilingual Plane, 255 times', 'é'.repeat(255)],
+    ['with accents of their own', 'e\u0301'.repeat(255)],
+    ['outside of that plane', '🗺'.repeat(255)],
+    ['one too many', 'é'.repeat(256)],
+    ['one too many with accents of their own', 'e\u0301'.repeat(256)],
+    ['one too many outside of that plane', '🗺'.repeat(256)],
+    ['a control character', 'a\u0007'],
+  ])('a name is legal, too long or malformed as for the server: %s', async (_, name) => {
+    const { route } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+    const found = route('x', `/people/${encodeURIComponent(name)}`);
+    const error = isTooLong(name) ? 'USER_TOO_LONG' : 'USER_MALFORMED';
+    const file = `people/${encodeURIComponent(userKey(name))}.html`;
+    expect(found).toEqual(userNameFault(name) === undefined ? { file, error: 'USER_NOT_FOUND' } : { error });
   });
 });
