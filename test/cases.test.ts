@@ -35,7 +35,7 @@ import { serveHere } from './serve-here.ts';
 const FOLDER = join(ROOT, 'fixtures/cases');
 const topics = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'));
 /** Of these, every store gives the same. */
-const OF_STORES = ['stores.txt', 'takedown.txt'];
+const OF_STORES = ['ownership.txt', 'stores.txt', 'takedown.txt'];
 
 describe(`on ${storeName()}`, () => {
   test.each(storeName() === 'SQLite' ? topics : OF_STORES)(
