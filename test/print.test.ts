@@ -11,7 +11,7 @@ import { explicitSettings, readConfig } from '../src/config/config.ts';
 import { createPrintInput, type PrintInput } from '../src/print/input.ts';
 import { lookupQuery } from '../src/print/proxies.ts';
 import { systemdUnits } from '../src/print/systemd.ts';
-import { METRICS } from '../src/telemetry/metrics.ts';
+import { METRICS } from '../src/telemetry/metric-table.ts';
 import { tempFolder } from './files.ts';
 import { printed } from './printed.ts';
 import { done, run } from './rig.ts';

@@ -2,8 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
-import type { Family } from '../records/kinds.ts';
-import { SITE_TAG, userTag } from '../records/user-name.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const METHODS = 'GET, HEAD, OPTIONS';
@@ -14,7 +12,7 @@ const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
 /** How long caches may keep what was found. */
 export const caching = ({ cacheControl }: CacheSettings): Headers => ({ 'cache-control': cacheControl });
 
-/** The headers by which caches that are purged keep an answer for longer than Cache-Control says: see createUserTags. */
+/** The headers by which caches that are purged keep an answer for longer than Cache-Control says: see user-tags.ts. */
 export const LONG_CACHING_HEADERS = ['cdn-cache-control', 'x-accel-expires'] as const;
 
 /** For what has more addresses than a shared cache should keep copies of. Browsers ask each time whether theirs is current. */
@@ -74,30 +72,3 @@ export const COPY_HEADERS: Headers = {
   ...DATA_ONLY,
   ...INERT,
 };
-
-// The tag of its user on an answer, by which the caches of PURGE are purged, so that they may keep the answer for a day.
-
-const A_DAY = 86_400;
-
-export type TagUser = ReturnType<typeof createUserTags>;
-
-/** The function is called right before the answer is sent: no error of the server may stay in a cache. */
-export function createUserTags({ cacheControl, purge }: CacheSettings) {
-  const kinds = purge.map(({ kind }) => kind);
-  // CACHE_CONTROL may forbid that any shared cache keeps an answer.
-  const isForbidden = /private|no-store|no-cache/.test(cacheControl);
-  const longCaching: Headers = isForbidden
-    ? {}
-    : {
-        ...(kinds.includes('nginx') && { 'x-accel-expires': `${A_DAY}` }),
-        // CDNs follow it instead of Cache-Control (RFC 9213).
-        ...(kinds.some((kind) => kind !== 'nginx') && { 'cdn-cache-control': `max-age=${A_DAY}` }),
-      };
-
-  /** `isLasting` says whether the answer changes only when caches are purged. */
-  return function tagUser(response: ServerResponse, family: Family, userKey: string, isLasting = true): void {
-    if (kinds.length === 0) return;
-    response.setHeader('Cache-Tag', `${SITE_TAG},${userTag(family, userKey)}`);
-    if (isLasting) setHeaders(response, longCaching);
-  };
-}

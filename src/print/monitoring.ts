@@ -1,6 +1,6 @@
 // `vitrine print prometheus-rules` and `vitrine print grafana-dashboard`: the alerts and panels of the table of metrics.
 import type { Metric } from '../telemetry/metric.ts';
-import { METRICS } from '../telemetry/metrics.ts';
+import { METRICS } from '../telemetry/metric-table.ts';
 
 export function prometheusRules(): string {
   const rules = METRICS.flatMap(({ alert }) => (alert === undefined ? [] : [alert]));

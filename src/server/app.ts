@@ -9,10 +9,11 @@ import { addLimits, addOriginHeaders, createRateLimit, refuseOtherMethods } from
 import { createHttpServer } from '../edge/http-server.ts';
 import { createAnswerWriter } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
-import { addHeaders, createUserTags, jsonHeaders } from '../http/headers.ts';
+import { addHeaders, jsonHeaders } from '../http/headers.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
+import { createUserTags } from '../http/user-tags.ts';
 import { createDocument, openapiOptions } from '../openapi/document.ts';
 import { directory, directoryPages } from '../routes/directory.ts';
 import { docs, openapi } from '../routes/docs.ts';
