@@ -72,7 +72,7 @@ async function runCase(text: string): Promise<string> {
   const input = toBytes((parts.find((part) => !part.startsWith('@ ')) ?? '').replace(/^<\n/, ''));
   const [first] = steps;
   if (first === undefined || first.how === '?') return await readInPieces(input, first?.words ?? []);
-  const session = await openSession(parts.filter((part) => part.startsWith('@ ')));
+  await using session = await openSession(parts.filter((part) => part.startsWith('@ ')));
   const results: string[] = [];
   for (const step of steps)
     if (step.how === '&') await session.serve(step);
@@ -131,6 +131,10 @@ async function openSession(parts: readonly string[]) {
       .replace(/^HOST$/, new URL(site.url).host);
 
   return {
+    async [Symbol.asyncDispose]() {
+      site.close();
+      await server?.stop();
+    },
     answer({ line }: Step) {
       prefix = `${line}:`;
     },
