@@ -377,20 +377,6 @@ describeOnSqlite('the folder', () => {
     expect(entriesOf(folder).filter(({ path }) => !/^(?:data|site)\//.test(path))).toEqual([]);
   });
 
-  test.each([
-    [['--without', 'everything'], {}, /--without takes pages, cards, feeds, media, not everything/],
-    [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
-    [[], { CORS_ORIGIN: 'https://a.example' }, /CORS_ORIGIN must be \* or none/],
-    [[], { DATABASE_URL: '' }, /name the database/],
-  ])('refuses %s with %s', async (args, env, sentence) => {
-    const { database, folder } = await createSite([blog(1, 'ada')]);
-    const ran = await run(['publish', folder, '--for', 'nginx', ...args], {
-      env: { DATABASE_URL: database, ...env },
-    });
-    expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(sentence)]);
-    expect(existsSync(folder)).toBe(false);
-  });
-
   test('refuses a copy that the host does not take, before anything is written', async () => {
     const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     const copy = putCopy(mediaDir, 'a film');
