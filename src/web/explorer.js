@@ -4,7 +4,7 @@ import { drawCardSection, hideCardSection } from './explorer/card-section.js';
 import { enhanceCode, rememberLanguage } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
-import { drawNotice, NO_DATA, noticeFor } from './explorer/notices.js';
+import { drawNotice, NO_DATA, NO_NAME, noticeFor } from './explorer/notices.js';
 import { drawPeople, suggestPeople } from './explorer/people.js';
 import { isResponse, sendRequest } from './explorer/send.js';
 import {
@@ -47,9 +47,10 @@ async function show(headers = {}) {
   pending.abort();
   pending = new AbortController();
   updateControls(state);
-  if (configuration.noData) return showNotice(NO_DATA);
-  if (user === '' && !new URLSearchParams(location.search).has('user'))
-    return showNotice({ title: 'Enter a user name', details: ['Type the name of a user in your data.'] });
+  if (configuration.noData || (user === '' && !new URLSearchParams(location.search).has('user'))) {
+    byId('request').setAttribute('hidden', '');
+    return showNotice(configuration.noData ? NO_DATA : NO_NAME);
+  }
 
   const url = buildUrl(variant, user, resource);
   drawRequest(state, url, headers);

@@ -460,6 +460,7 @@ describeInBrowser('the explorer', (eye) => {
       const page = await eye.open(empty.url);
       await waitForText(heading(page), 'No data yet');
       expect(await textOf(page.locator('#profile pre'))).toBe('vitrine import people.ndjson');
+      expect(await page.locator('#request').isVisible()).toBe(false);
       expect(await accessibilityFaults(page)).toEqual([]);
     });
 

@@ -14,6 +14,9 @@ export const NO_DATA = {
   command: 'vitrine import people.ndjson',
 };
 
+/** @type {Notice} */
+export const NO_NAME = { title: 'Enter a user name', details: ['Type the name of a user in your data.'] };
+
 /** @param {Notice} notice @param {() => void} onRetry */
 export function drawNotice({ title, details, command, retry }, onRetry) {
   const drawing = /** @type {HTMLTemplateElement} */ (byId('empty-case')).content.cloneNode(true);
