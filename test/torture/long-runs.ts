@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tempFolder } from '../files.ts';
 import { createMemoryGroup, type MemoryGroup } from '../memory-group.ts';
-import { ask, cleanUp, done, type Environment, startServer, vitrine } from '../rig.ts';
-import { until } from '../stress.ts';
+import { mixedAddresses, mixedUsers } from '../mixed-requests.ts';
+import { ask, cleanUp, databaseOf, done, type Environment, startServer, vitrine } from '../rig.ts';
+import { startLoad, until } from '../stress.ts';
 
 const MB = 2 ** 20;
 
@@ -101,11 +102,37 @@ async function mirror(group: MemoryGroup, folder: string): Promise<string> {
   return cost;
 }
 
+const MIXED = 220_000;
+
+/** A server alone, under requests of every kind. */
+async function answerMixed(group: MemoryGroup): Promise<string> {
+  const env = { DATABASE_URL: await databaseOf(...mixedUsers), DIRECTORY: 'on', MAX_LOOP_DELAY: '0' };
+  const server = await group.start(() => startServer(env));
+  let most = 0;
+  const load = startLoad(
+    server,
+    mixedAddresses,
+    (_, { status }) => (status >= 500 ? `${status}` : undefined),
+    12,
+  );
+  const isOver = () => {
+    most = Math.max(most, group.anonymous());
+    return load.answered() >= MIXED || server.child.exitCode !== null || server.child.signalCode !== null;
+  };
+  await until('the answers', isOver, 3600);
+  const faults = await load.stop();
+  if (faults.length > 0) throw new Error(`${faults.length} faults, the first: ${faults[0]}`);
+  const code = await server.stop();
+  if (code !== 0) throw new Error(`the server ended with ${code}`);
+  return `${load.answered()} answers, ${(most / MB).toFixed(0)} MB at most in the group`;
+}
+
 /** Each with its memory in MB. */
 const RUNS: Readonly<Record<string, readonly [memory: number, run: LongRun]>> = {
   'import of 1 GB beside a server': [256, importBesideServer],
   'publish of 10,000 users': [200, publish],
   'mirror of 10,000 users': [128, mirror],
+  'mixed requests': [128, answerMixed],
 };
 
 /** Runs all, or those whose names have one of the words; whether all came to their end. */
