@@ -1,7 +1,8 @@
-// Requests to sites and hosts that speak HTTPS: who is believed, and what is said of those who are not.
+// Requests to sites and hosts: which certificates are believed, what is said of others, and how a body may end.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createFileClient } from '../src/remote/file-client.ts';
@@ -155,4 +156,48 @@ test('a slow response lasts as long as parts of it come, but not without end', a
     20_002,
     'the body comes more slowly than 1000 bytes per second',
   ]);
+});
+
+/** Sends a response to each connection and closes it; `closed` resolves when the first one has been sent whole. */
+async function startClosing(head: string, body: Buffer) {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(head);
+      socket.end(body, resolve);
+    });
+  }).listen(0, '127.0.0.1');
+  atEnd(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { origin: new URL(`http://127.0.0.1:${port}`), closed };
+}
+
+const BODY = Buffer.alloc(200_000, 'x');
+
+test.each([
+  ['a body without a length', 'HTTP/1.0 200 OK\r\n\r\n', BODY.length],
+  ['a whole body', `HTTP/1.0 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n`, BODY.length],
+  [
+    'a body that is cut off',
+    `HTTP/1.0 200 OK\r\nContent-Length: ${BODY.length + 1}\r\n\r\n`,
+    'SiteError: Response body length does not match content-length header',
+  ],
+])('%s ends with its connection while its reader is slow', async (_, head, expected) => {
+  const { origin, closed } = await startClosing(head, BODY);
+  const client = createHttpClient({ origin, timeout: 5000, connections: 1 });
+  const read = async (chunks: AsyncIterable<Buffer>) => {
+    let length = 0;
+    for await (const chunk of chunks) {
+      length += chunk.length;
+      await closed;
+      for (let turns = 0; turns < 10; turns++) await nextTurn();
+    }
+    return length;
+  };
+  const read200 = client.receive({ path: '/' }, read, 2 * BODY.length);
+  const seen = await read200.then(({ body }) => body, String);
+  client.close();
+  expect(seen).toBe(expected);
 });

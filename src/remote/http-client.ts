@@ -67,6 +67,7 @@ export type HttpClient = ReturnType<typeof createHttpClient>;
 export function createHttpClient({ origin, timeout, connections, lookup, userAgent }: HttpClientOptions) {
   const pool = new Pool(origin.origin, {
     connections,
+    allowH2: false,
     headersTimeout: timeout,
     bodyTimeout: timeout,
     connect: { timeout, ...(lookup !== undefined && { lookup }) },
