@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ndjson, tempFolder } from './files.ts';
-import { exported } from './importing.ts';
+import { executeSql, exported } from './importing.ts';
 import { blog, post } from './records.ts';
 import { databaseOf, done, run } from './rig.ts';
 
@@ -91,6 +91,17 @@ test.each([
   expect(ran.stderr).toContain(
     `the takedown is done, but ${path} still holds deleted data in unused space: ${reason}. Repeat the command then.`,
   );
+});
+
+test('check --repair says that the repair is done when it cannot be checked', async () => {
+  const path = await databaseOf(...RECORDS);
+  executeSql(path, "UPDATE profiles SET etag = 'no' WHERE id = 2");
+  failAfterCommit(/^integrity_check/);
+  const { code, stderr } = await run(['check', '--repair', '--database-url', path]);
+  vi.restoreAllMocks();
+  const done = `${path}: the repair of 1 lists and ETags is done, but not checked: `;
+  expect([code, stderr]).toEqual([1, expect.stringContaining(done)]);
+  expect((await run(['check', '--database-url', path])).stdout).toContain('is sound');
 });
 
 test('snapshot --keep, when the folder cannot be synchronised', async () => {

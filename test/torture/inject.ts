@@ -1,5 +1,5 @@
 // Runs one scenario in this process, again and again, and fails another of its calls each time. Run by main.ts, with the shim.
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanUp, type Ran, run } from '../rig.ts';
 import { contentOf, faultsOf } from './content.ts';
@@ -157,9 +157,16 @@ class Torture {
         `the server answers with ${served.isNew ? 'new' : 'old'} data, and the database is ${left.database}`,
       );
     if (!isKilled) wrong.push(...this.judgeReport(first, left, expected));
+    this.ageLeftovers();
     const second = await this.runCommand();
     const after = await this.judge();
     return { said: first.stderr, wrong: [...wrong, ...this.judgeRepeated(second, left, after, expected)] };
+  }
+
+  /** A run may still be writing a file that is younger than a day, so only older ones are removed by the next. */
+  ageLeftovers(): void {
+    for (const name of filesIn(this.folder).filter((name) => name.includes('.unfinished')))
+      utimesSync(join(this.folder, name), 0, 0);
   }
 
   /** Which state it is; a resumed command may leave any that is sound. */
@@ -187,6 +194,7 @@ class Torture {
     const isOld = left.database === old.database && left.output === old.output;
     if (hangs) wrong.push('it hangs');
     if (code !== 0 && code !== 1) wrong.push(`exit code ${code}`);
+    // A warning after a commit names what is missing, such as a lost log or rejects in another place.
     const isWarned = left.database === done.database && stderr.includes('warning:');
     if (code === 0 && !isNew && !isWarned) wrong.push('exit code 0, and it is not done');
     if (code === 1 && stderr.trim() === '') wrong.push('exit code 1 without a sentence');
@@ -212,8 +220,7 @@ class Torture {
         wrong.push(`repeated, the ${part} is ${after[part]}`);
     if (after.faults !== '') wrong.push(`repeated, check says ${after.faults}`);
     const more = filesIn(this.folder).filter((name) => !files.has(shorten(name)));
-    const kept = more.filter((name) => !this.scenario.remains?.test(name));
-    if (kept.length > 0) wrong.push(`repeated, these are left: ${kept.join(', ')}`);
+    if (more.length > 0) wrong.push(`repeated, these are left: ${more.join(', ')}`);
     return wrong;
   }
 }
