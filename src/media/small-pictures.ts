@@ -9,7 +9,7 @@ const MAX_PIXELS = 50_000_000;
 /** WebP knows none that are longer. */
 const LONGEST_SIDE = 16_383;
 const SECONDS = 30;
-const QUALITY = 80;
+const QUALITY = 75;
 /** Each side, in pixels, of the picture from which the mean colour is taken. */
 const SAMPLE = 32;
 const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, sequentialRead: true };

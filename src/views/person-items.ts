@@ -14,9 +14,9 @@ export interface ItemContext {
   readonly mention: (name: string) => string;
 }
 
-/** Of a phone, and of a column of a wide window. */
-const TILE_SIZES = '(width < 40rem) 20rem, 22rem';
-const ROW_SIZES = '(width < 40rem) 20rem, 32rem';
+/** Of a phone, where two stand in a row, and of a column of a wide window. */
+const TILE_SIZES = '(width < 40rem) 10rem, 22rem';
+const ROW_SIZES = '(width < 40rem) 10rem, 32rem';
 const LARGE_SIZES = '(width < 40rem) 20rem, 44rem';
 const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
 

@@ -231,7 +231,7 @@ function coverPicture({ noun, cover, items, username }: Person, source: PictureS
     ...{
       width: 1600,
       height: isGallery ? 400 : 240,
-      sizes: '(width < 72rem) 100vw, 72rem',
+      sizes: '(width < 40rem) 10rem, (width < 72rem) 100vw, 72rem',
       priority: 'high',
     },
     seed: `${username} cover`,

@@ -52,7 +52,7 @@ export interface PictureOptions {
   /** Of the place, where the picture's own size is not known. */
   readonly width: number;
   readonly height: number;
-  /** How wide it is shown. For a phone it is so little that it takes the middle size, whatever its density. */
+  /** How wide it is shown. For a phone with three pixels to a point it is so little that it takes a small file. */
   readonly sizes: string;
   /** Whether wide screens may load the copy itself. */
   readonly isLarge?: boolean;

@@ -1,0 +1,98 @@
+// What a phone loads of a person with fifteen photos of 5 MB: small files only, and no page moves when they come.
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { beforeAll, expect, test } from 'vitest';
+import { describeInBrowser } from '../browser.ts';
+import { freePort } from '../free-port.ts';
+import { fetchInto } from '../media-folder.ts';
+import { startFiles } from '../mirror-site.ts';
+import { folio, shot } from '../records.ts';
+import { databaseOf, type Server, startServer } from '../rig.ts';
+
+const SHAPES = [
+  [1600, 1200],
+  [1200, 1600],
+  [1920, 1080],
+] as const;
+const COUNT = 15;
+
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true };
+const SLOW_3G = { offline: false, latency: 400, downloadThroughput: 51_200, uploadThroughput: 51_200 };
+
+const noise = (width: number, height: number, sigma: number) =>
+  sharp({
+    create: { width, height, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma } },
+  })
+    .png()
+    .toBuffer();
+
+/** Soft shapes under fine grain, as JPEG of a camera's quality. */
+async function makePhotos(): Promise<Buffer[]> {
+  const grains = await Promise.all(SHAPES.map(([width, height]) => noise(width, height, 8)));
+  const photos = Array.from({ length: COUNT }, async (_, nth) => {
+    const [width, height] = SHAPES[nth % SHAPES.length] ?? SHAPES[0];
+    const grain = { input: grains[nth % SHAPES.length] as Buffer, blend: 'soft-light' } as const;
+    const shapes = sharp(await noise(28, 21, 60)).resize(width, height, { kernel: 'cubic', fit: 'fill' });
+    return shapes.composite([grain]).jpeg({ quality: 93 }).toBuffer();
+  });
+  return Promise.all(photos);
+}
+
+/** Adds up the bytes that come, and how far the page shifts. */
+async function watch(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  const seen = { bytes: 0 };
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => void (seen.bytes += encodedDataLength));
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', SLOW_3G);
+  await page.addInitScript(`{
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) window.shift += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+  }`);
+  return seen;
+}
+
+describeInBrowser('fifteen photos', (eye) => {
+  let server: Server;
+  let total = 0;
+  beforeAll(async () => {
+    const photos = await makePhotos();
+    total = photos.reduce((sum, { length }) => sum + length, 0);
+    const site = await startFiles(Object.fromEntries(photos.map((body, nth) => [`/${nth}`, body])));
+    const [avatar, cover] = [`${site.url}/0`, `${site.url}/1`];
+    const database = await databaseOf(
+      folio(1, 'pia', { avatar, cover_image: cover }),
+      ...photos.map((_, nth) => shot(nth + 1, 1, { title: `Photo ${nth}`, image: `${site.url}/${nth}` })),
+    );
+    const port = await freePort();
+    const mediaUrl = `http://127.0.0.1:${port}/media`;
+    await fetchInto(database, [site.host], { mediaDir: `${database}.media`, mediaUrl });
+    server = await startServer({ DATABASE_URL: database, MEDIA_URL: mediaUrl, PORT: String(port) });
+  }, 120_000);
+
+  test('cost a phone 250 KB, and nothing moves', async () => {
+    expect(total).toBeGreaterThan(5_000_000);
+    const page = await eye.open(`${server.url}/people/b/nobody`, { ...PHONE, expected: /404/ });
+    const seen = await watch(page);
+    await page.goto(`${server.url}/people/b/pia`, { waitUntil: 'networkidle' });
+    const shown = 'Array.from(document.images, (image) => image.currentSrc.slice(-9))';
+    expect(new Set((await page.evaluate(shown)) as string[])).toEqual(new Set(['-480.webp']));
+    expect(seen.bytes).toBeLessThanOrEqual(250 * 1024);
+    expect(await page.evaluate('window.shift')).toBe(0);
+  });
+
+  test.each([PHONE, { viewport: { width: 1280, height: 900 } }])(
+    'have pages of their own, where nothing moves: %o',
+    async (look) => {
+      const page = await eye.open(`${server.url}/people/b/nobody`, { ...look, expected: /404/ });
+      await watch(page);
+      await page.goto(`${server.url}/people/b/pia/2`, { waitUntil: 'networkidle' });
+      const [shift, isInShape] = (await page.evaluate(
+        '(({ clientWidth, clientHeight }) => [window.shift, Math.abs(clientWidth / clientHeight - 3 / 4) < 0.01])(document.querySelector(".work img"))',
+      )) as [number, boolean];
+      expect([shift, isInShape]).toEqual([0, true]);
+    },
+  );
+});
