@@ -20,6 +20,7 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/explorer.css', CSS, 'packed'],
   ['/explorer.js', SCRIPT, 'packed'],
   ['/icon.svg', 'image/svg+xml', 'plain'],
+  ['/favicon.ico', 'image/svg+xml', 'plain'],
   ['/apple-touch-icon.png', 'image/png', 'plain'],
   ['/embed.js', SCRIPT, 'packed'],
   ['/embed.d.ts', TEXT, 'packed'],

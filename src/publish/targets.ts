@@ -163,7 +163,8 @@ const shownTargets = (config: Config, without: ReadonlySet<Part>, variant: Varia
         .replace(':username', NAME)
         .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY),
     file: `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`,
-    error: 'USER_NOT_FOUND',
+    // Where there is no such item, the user may be there.
+    error: address.includes(':item') ? 'ROUTE_NOT_FOUND' : 'USER_NOT_FOUND',
   }));
 
 const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -68,7 +68,8 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   }
   if (config.explorer) {
     const { siteLogo } = config;
-    file('/icon.svg', () => paint(readWeb('icon.svg')), SVG);
+    // Browsers ask for /favicon.ico where they show JSON or a picture.
+    for (const url of ['/icon.svg', '/favicon.ico']) file(url, () => paint(readWeb('icon.svg')), SVG);
     // icon.svg with square corners, drawn with 180 pixels.
     file('/apple-touch-icon.png', () => readWebBytes('apple-touch-icon.png'), 'image/png');
     if (siteLogo !== undefined && 'bytes' in siteLogo)

@@ -17,9 +17,6 @@ const PAGES = [
 const SLOW = { latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
 const SLOWER_CPU = 4;
 
-/** The browser asks for /favicon.ico when it shows a picture only. */
-const FAVICON = /status of 404/;
-
 /** Loads the address without a cache and waits until nothing more is requested. */
 async function firstView(page: Page, address: string, drawn: string, slow: boolean) {
   const session = await page.context().newCDPSession(page);
@@ -56,7 +53,7 @@ describeInBrowser('the first view', (eye) => {
   test.each(PAGES)('of $path is small and still', async ({ path, drawn, ...most }) => {
     for (const width of [320, 768, 1440]) {
       const viewport = { width, height: 900 };
-      const page = await eye.open(`${server.url}/icon.svg`, { viewport, expected: FAVICON });
+      const page = await eye.open(`${server.url}/icon.svg`, { viewport });
       const view = await firstView(page, `${server.url}${path}`, drawn, width < 768);
       expect(view.requests).toBeLessThanOrEqual(most.requests);
       expect(view.bytes / 1024).toBeLessThanOrEqual(most.kilobytes);

@@ -5,9 +5,6 @@ import { blog, folio, post, shot } from '../records.ts';
 import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
-/** The browser asks for /favicon.ico when it shows a picture only. */
-const FAVICON = /status of 404/;
-
 describeInBrowser('the page of a person', (eye) => {
   let server: LocalServer;
   let awkward: LocalServer;
@@ -79,7 +76,7 @@ describeInBrowser('the page of a person', (eye) => {
 
   test('asks for nothing but its style and pictures, and is the same when all else fails', async () => {
     const asked: string[] = [];
-    const page = await eye.open(`${server.url}/icon.svg`, { javaScriptEnabled: false, expected: FAVICON });
+    const page = await eye.open(`${server.url}/icon.svg`, { javaScriptEnabled: false });
     await page.route('**/api/**', (route) => route.abort());
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`${server.url}/people/b/ada`, { waitUntil: 'networkidle' });

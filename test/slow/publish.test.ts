@@ -129,6 +129,14 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
       expect(own.status).toBe(status);
     });
 
+    test.each(['/people/b/ada/3', '/people/b/ada?before=3', '/feeds/b/ada/3.atom'])(
+      'does not say of %s that there is no such user',
+      async (address) => {
+        const { status, body } = await shown(host, address);
+        expect([status, JSON.parse(body).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+      },
+    );
+
     if (isService)
       test.each([
         ...'/a/api/?user=ADA&post=true /a/api?us%65r=%41da /a/api/?post=%74rue&user=ada'.split(' '),
