@@ -49,7 +49,8 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
   });
 }
 
-function hasNoData(store: Pick<Reader, 'lastImport'>): boolean {
+/** Whether nothing was imported yet. */
+export function hasNoData(store: Pick<Reader, 'lastImport'>): boolean {
   try {
     return store.lastImport() === undefined;
   } catch {

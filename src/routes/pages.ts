@@ -7,12 +7,13 @@ import { RequestError } from '../http/errors.ts';
 import { INERT } from '../http/headers.ts';
 import { drawPicture } from '../samples/drawings.ts';
 import { samplePicture } from '../samples/people.ts';
-import type { Awaitable } from '../stores/reader.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
 import { createLook } from '../views/look.ts';
 import { ratioStyles } from '../views/pictures.ts';
 import { hueStyles, readScript, readStyles, readWeb, readWebBytes } from '../views/web-files.ts';
+import { hasNoData } from './error-pages.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { addIndexes } from './person-pages.ts';
 import {
@@ -38,6 +39,7 @@ const Picture = Type.Object({ picture: Type.String() });
 
 interface PagesOptions {
   readonly config: Config;
+  readonly store: Reader;
   /** Undefined when the explorer is off. */
   readonly explorerPage: ExplorerPage | undefined;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
@@ -45,7 +47,7 @@ interface PagesOptions {
 
 export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   app,
-  { config, explorerPage, exampleUsers },
+  { config, store, explorerPage, exampleUsers },
   done,
 ) => {
   const readable = readableHeaders(config);
@@ -55,7 +57,9 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   const file = (url: string, content: () => string | Buffer, type: string) =>
     serveFile(app, url, content, typed(type, EACH_TIME));
   if (explorerPage !== undefined) {
-    const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
+    const explorer = forUsers((users) =>
+      createAsset(explorerPage(users, hasNoData(store)), explorerHeaders(config)),
+    );
     for (const url of config.directory ? ['/explore'] : ['/', '/explore'])
       app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);

@@ -134,7 +134,7 @@ function registerPages(app: FastifyInstance, parts: Parts): void {
   app.register(files, { config, observe });
   if (config.explorer) app.register(docs, { config, exampleUsers, describe });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
-  app.register(pages, { config, explorerPage, exampleUsers });
+  app.register(pages, { config, store, explorerPage, exampleUsers });
   if (config.directory) app.register(directoryPages, { config, store });
   if (!config.explorer) return;
   for (const mount of listMounts(config)) addPersonPages(app, { config, mount, store, exampleUsers });

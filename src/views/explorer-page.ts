@@ -36,7 +36,7 @@ const describeFiles = (files: readonly string[]) =>
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
 
 /** Renders the page for users to begin with. */
-export type ExplorerPage = (users: Names) => string;
+export type ExplorerPage = (users: Names, noData: boolean) => string;
 
 export function createExplorerPage(config: Config): ExplorerPage {
   const mounts = listMounts(config);
@@ -61,8 +61,8 @@ export function createExplorerPage(config: Config): ExplorerPage {
       footer: look.footer(),
     });
 
-  return (users) => {
-    const configuration = jsonBlock(buildConfiguration(config, mounts, samples, users));
+  return (users, noData) => {
+    const configuration = jsonBlock({ ...buildConfiguration(config, mounts, users), samples, noData });
     return fill((template ??= load()), { 'first-people': listPeople(mounts, users) }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
@@ -81,18 +81,15 @@ function listPeople(mounts: readonly Mount[], users: Names): Markup | undefined 
   return links.length === 0 ? undefined : markup`<ul>${links}</ul>`;
 }
 
-function buildConfiguration(config: Config, mounts: readonly Mount[], samples: boolean, users: Names) {
+function buildConfiguration(config: Config, mounts: readonly Mount[], users: Names) {
   return {
     variants: mounts.map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, family, collection, ...STYLES[style] };
     }),
-    samples,
     people: users,
     directory: config.directory,
     imageHosts: listPictureOrigins(config),
-    noData:
-      config.exampleUsers === 'auto' && !samples && users.microblog.length + users.portfolio.length === 0,
     // The page is made anew whenever the data changed.
     live: config.files === undefined ? null : { made: Date.now(), saved: findSaveTime(config.files) },
   };
