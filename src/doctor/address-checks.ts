@@ -2,20 +2,8 @@
 import { brief } from '../records/printable.ts';
 import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
-import {
-  broken,
-  type Check,
-  type ExaminedSite,
-  type Finding,
-  isProfile,
-  NEEDS_USER,
-  objectIn,
-  ok,
-  quoted,
-  readCode,
-  unchecked,
-  unclear,
-} from './site.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
+import { type ExaminedSite, isProfile, objectIn, readCode } from './site.ts';
 
 const address: Check = {
   name: 'address',
