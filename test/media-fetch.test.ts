@@ -376,7 +376,7 @@ describe('a hostile host', () => {
     const stop = new AbortController();
     const hosts = [dead.url, quick.url].map((url) => new URL(url).host);
     const running = fetchInto(store, hosts, { signal: stop.signal });
-    await vi.waitFor(() => expect([quick.asked.length, dead.asked.length]).toEqual([3, 4]));
+    await expect.poll(() => [quick.asked.length, dead.asked.length]).toEqual([3, 4]);
     stop.abort();
     const { failure, originals } = await running;
     expect(failure).toBe('stopped; the same command continues where this run ended');

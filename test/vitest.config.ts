@@ -29,6 +29,8 @@ export default defineConfig({
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Those that wait for something wait as long; the default is a second.
+    expect: { poll: { timeout: 45_000 } },
     setupFiles: ['test/clean-up.ts'],
     projects: [
       { extends: true, test: { name: 'quick', include: ['test/*.test.ts'], exclude: ALONE, isolate: false } },

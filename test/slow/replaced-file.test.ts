@@ -64,7 +64,7 @@ test('an import that opened the new file before the server noticed it is served'
   expect((await ask(server, PROFILE)).status).toBe(200);
   expect(await writer.remove('portfolio', 'user3')).toBeDefined();
   await writer.close();
-  await until('the removal', async () => (await ask(server, PROFILE)).status === 404, 5);
+  await until('the removal', async () => (await ask(server, PROFILE)).status === 404);
 });
 
 test('a WAL of the old file is not applied to the new one', async () => {
