@@ -35,6 +35,15 @@ describe('records of more than 1 MiB', () => {
     }
   });
 
+  test('an object that holds lists of other names: the problem says how to read them', async () => {
+    const [found, ...others] = await readAll(`{"data":{"items":[{"a":"${long}${long}"}]}}`);
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      line: 1,
+      problem: 'longer than 1 MiB: lists in an object are read by a map (--map) whose `lists` names them',
+    });
+  });
+
   test('a body that is larger than any record', async () => {
     const record = `{"a":"${'x'.repeat(1000)}"}`;
     const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;

@@ -181,7 +181,11 @@ export class JsonReader implements RecordReader {
     this.#isTooLong = false;
     this.#others = [];
     if (isPassedOver) return;
-    if (isTooLong) return void this.#found.push(tooLong(this.#startLine, adviseLists(others)));
+    if (isTooLong) {
+      const isWhole = this.#lists.length === 0 && this.#arrays.length === 0;
+      const advice = isWhole ? NAME_LISTS : adviseLists(others);
+      return void this.#found.push(tooLong(this.#startLine, advice));
+    }
     const list = this.#arrays.at(-1)?.path || undefined;
     for (const entry of readBytes(bytes, this.#startLine, list)) this.#found.push(entry);
   }
@@ -212,7 +216,8 @@ export class JsonReader implements RecordReader {
   }
 }
 
-/** What to do about an object that is too long. */
+/** What to do about an object that is too long, without and with names of lists. */
+const NAME_LISTS = ': lists in an object are read by a map (--map) whose `lists` names them';
 const adviseLists = (paths: readonly string[]) =>
   paths.length === 0
     ? ''
