@@ -45,6 +45,8 @@ interface LastRun extends LastInput {
 // What is removed is overwritten: it may be the name of a user who was taken down.
 const SCHEMA = `
   PRAGMA secure_delete = ON;
+  PRAGMA cache_size = -4000;
+  PRAGMA temp.cache_size = -4000;
   CREATE TABLE IF NOT EXISTS files (
     owner TEXT, path TEXT, kind TEXT NOT NULL, address TEXT, host TEXT, type TEXT NOT NULL, etag TEXT NOT NULL,
     sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (owner, path)) WITHOUT ROWID;
