@@ -1,8 +1,11 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import fs, {
   mkdirSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -28,7 +31,8 @@ import type { Counts, StoreEvent } from '../src/stores/reader.ts';
 import { toStoreError } from '../src/stores/sqlite/errors.ts';
 import { copyOf, ndjson, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { done, importInto } from './rig.ts';
+import { done, importInto, vitrine } from './rig.ts';
+import { until } from './stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
   checkDatabase,
@@ -146,6 +150,52 @@ test('a file that is damaged in place is looked at on, and another one takes its
   expect([await has('ada'), await has('bea'), events.at(-1)]).toEqual([true, false, SWAPPED]);
 });
 
+test('takedowns that cannot be read after a change are those of before', async () => {
+  const [path, lacking] = [copyOf(database), copyOf(database)];
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
+  const { events, poll } = await serveHere(path);
+  const db = new Database(path);
+  const size = db.pragma('page_size', { simple: true }) as number;
+  const { page } = db
+    .prepare("SELECT rootpage AS page FROM sqlite_master WHERE name = 'takedowns'")
+    .get() as {
+    page: number;
+  };
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xa5, (page - 1) * size, page * size));
+  db.exec('UPDATE vitrine SET generation = generation + 1');
+  await poll();
+  expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  renameSync(lacking, path);
+  await poll(2);
+  expect(events.at(-1)?.message).toMatch(/lacks 2 of the 2 hashes of takedowns/);
+});
+
+test('what a first import has committed is served by the next lookup, without a poll', async () => {
+  const path = join(tempFolder(), 'site.db');
+  const { poll, has } = await serveHere(path);
+  await poll(2);
+  await expect(has('ada')).rejects.toThrow();
+  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  expect(await has('ada')).toBe(true);
+});
+
+test('commits of a writer that opened the file before it was noticed are served', async () => {
+  const [path, other] = [copyOf(database), await fileOf('dan')];
+  const { poll, has } = await serveHere(path);
+  renameSync(other, path);
+  const writer = vitrine(['import', '--database-url', path, '-']);
+  await until('the writer to open the file', () => openFiles(writer.pid, path) > 0);
+  await poll();
+  expect(await has('dan')).toBe(true);
+  writer.stdin?.end(ndjson(folio(9, 'eve')));
+  expect(await once(writer, 'close')).toEqual([0, null]);
+  await poll();
+  expect(await has('eve')).toBe(true);
+});
+
 const inode = (path: string) => statSync(path, { throwIfNoEntry: false })?.ino;
 
 /** A file with these users. */
@@ -219,6 +269,32 @@ test('a read that fails once refuses nothing; a file that is refused twice is no
   ]);
 });
 
+test.each(['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_BUSY', 'SQLITE_READONLY'])(
+  'a file that meets %s for a while is looked at until that has passed',
+  async (code) => {
+    const [path, sound] = [copyOf(database), await fileOf('dan')];
+    const { poll, has } = await serveHere(path);
+    const opened = vi.spyOn(Database.prototype, 'pragma').mockImplementation(() => {
+      throw Object.assign(new Error('for a while'), { code });
+    });
+    renameSync(sound, path);
+    await poll(5);
+    opened.mockRestore();
+    await poll();
+    expect(await has('dan')).toBe(true);
+  },
+);
+
+/** How many descriptors of the process are of the file. */
+const openFiles = (pid: number | string | undefined, path: string) =>
+  readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+
 /** A copy after one change by SQL. */
 function altered(sql: string): string {
   const path = copyOf(database);
@@ -257,6 +333,7 @@ test.each<[what: string, make: () => string, said: RegExp]>([
   expect(events[0]?.message.startsWith(path)).toBe(true);
   expect(events[0]?.message).toMatch(/The data before stays\.$/);
   expect([await has('ada'), await reader.fault()]).toEqual([true, undefined]);
+  if (process.platform === 'linux') expect(openFiles('self', path)).toBe(0);
   renameSync(await fileOf('dan'), path);
   await poll();
   expect([await has('dan'), events.slice(1)]).toEqual([true, [SWAPPED]]);
