@@ -122,7 +122,10 @@ describe('at hosts that run code', () => {
     hosts: [],
     folder: '',
     extensions: {},
-    rows: [['/people/([^/?]*)', 'USER_NOT_FOUND', 'people/$1.html']],
+    rows: [
+      ['/people/([^/?]*)', 'USER_NOT_FOUND', 'people/$1.html'],
+      ['/api/\\?user=([^&]*)&post=true', 'USER_NOT_FOUND', 'api/$1.json'],
+    ],
   };
   const source = `const SITE = ${JSON.stringify(site)};\n${program}`;
 
@@ -140,5 +143,24 @@ describe('at hosts that run code', () => {
     const error = isTooLong(name) ? 'USER_TOO_LONG' : 'USER_MALFORMED';
     const file = `people/${encodeURIComponent(userKey(name))}.html`;
     expect(found).toEqual(userNameFault(name) === undefined ? { file, error: 'USER_NOT_FOUND' } : { error });
+  });
+
+  test('a name has the key that it has in the database', async () => {
+    const { route } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+    for (const name of [
+      ...charactersWithCaseOrForms().filter((name) => name !== '/'),
+      'ΝΙΚΟΣ',
+      'νικος',
+      'Σ Σ',
+    ]) {
+      const { file } = route('x', `/people/${encodeURIComponent(name)}`);
+      expect([name, file]).toEqual([name, `people/${encodeURIComponent(userKey(name))}.html`]);
+    }
+  });
+
+  test('parameters have one order, and others do not count', async () => {
+    const { route } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+    for (const query of ['user=ada&post=true', 'post=true&user=ada', 'x=1&post=true&user=ad%61'])
+      expect([query, route('x', `/api/?${query}`).file]).toEqual([query, 'api/ada.json']);
   });
 });
