@@ -490,6 +490,22 @@ describeOnSqlite('the folder', () => {
     expect((await site.publish()).result).toMatchObject({ removed: 0 });
   });
 
+  test('what a stopped run has written is not taken for published', async () => {
+    const site = await createSite(PEOPLE, NO_PAGES);
+    await site.publish();
+    const before = filesOf(site.folder);
+    await site.load(blog(1, 'Ada', { name: 'Eve' }));
+    const stop = new AbortController();
+    const written = join(site.folder, 'trees/1/files/data/a/profile/ada.json');
+    const stopThen = () =>
+      readFileSync(written, 'utf8').includes('Eve') ? stop.abort() : void setImmediate(stopThen);
+    const more = { signal: stop.signal, without: new Set<Part>(['pages']) };
+    await expect(publishHere(site, stopThen, more)).rejects.toThrow('stopped');
+    await site.load(blog(1, 'Ada', { name: 'Ada' }));
+    expect((await site.publish()).code).toBe(0);
+    expect(filesOf(site.folder)).toEqual(before);
+  });
+
   test('headers are those of answers with 200', async () => {
     const { database } = await createSite();
     await using store = await openReader(database);
