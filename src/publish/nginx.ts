@@ -60,7 +60,7 @@ ${lines(
 map ${request} $vitrine_error {
     default ROUTE_NOT_FOUND;
 ${lines(
-  input.targets.filter(({ error }) => error !== 'ROUTE_NOT_FOUND').map((target) => row(target, target.error)),
+  input.targets.map((target) => row(target, target.error)),
   '    ',
 )}}
 `;
