@@ -3,8 +3,12 @@
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { nameUnfinished, outputError, removeLeftovers } from '../files/output.ts';
 import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../records/media-types.ts';
+import type { Archive } from '../stores/archive.ts';
+import type { Copy } from '../stores/media.ts';
+import type { StoreHandle } from '../stores/open.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -115,3 +119,20 @@ function* listFiles(path: string): Generator<StoredFile[]> {
 }
 
 const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+// All copies that a database knows, page by page: a long task holds no transaction, and leaves signals their turn.
+
+export async function* listCopies(openArchive: () => Promise<StoreHandle<Archive>>): AsyncGenerator<Copy> {
+  for (let after = ''; ; await nextTurn()) {
+    const copies = await readPage(openArchive, after);
+    yield* copies;
+    const last = copies.at(-1);
+    if (last === undefined) return;
+    after = last.file;
+  }
+}
+
+async function readPage(openArchive: () => Promise<StoreHandle<Archive>>, after: string): Promise<Copy[]> {
+  await using archive = await openArchive();
+  return await archive.copies(after);
+}

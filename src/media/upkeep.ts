@@ -11,8 +11,7 @@ import type { Archive } from '../stores/archive.ts';
 import type { Copy } from '../stores/media.ts';
 import type { StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import { listCopies } from './copies.ts';
-import { createMediaFolder, isCopy, type MediaFolder, type StoredFile } from './folder.ts';
+import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;

@@ -10,7 +10,7 @@ import type { Config, Environment } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
-import { call } from '../remote/call.ts';
+import { call } from '../remote/host.ts';
 import type { ChangeSet } from '../stores/changes.ts';
 
 type Changes = ChangeSet['changes'];
