@@ -22,7 +22,6 @@ import { readConfig } from '../src/config/config.ts';
 import { PUBLISHED } from '../src/http/observations.ts';
 import { openAnswers } from '../src/publish/answers.ts';
 import type { Part } from '../src/publish/choices.ts';
-import { checkCount } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import { runPublish } from '../src/publish/publish.ts';
 import type { PublishOptions } from '../src/publish/run.ts';
@@ -373,28 +372,6 @@ describeOnSqlite('the folder', () => {
     expect(existsSync(fileOf(folder, 'site/index.html'))).toBe(false);
     expect(readFileSync(join(folder, 'current/nginx.conf'), 'utf8')).not.toMatch(/people|card|feeds/);
     expect(entriesOf(folder).filter(({ path }) => !/^(?:data|site)\//.test(path))).toEqual([]);
-  });
-
-  test('refuses a copy that the host does not take, before anything is written', async () => {
-    const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
-    const copy = putCopy(mediaDir, 'a film');
-    const path = `media/${copy.slice(0, 2)}/${copy}`;
-    truncateSync(join(mediaDir, copy.slice(0, 2), copy), 25 * 2 ** 20 + 1);
-    const errors = [`cloudflare takes files of 25 MiB, and ${path} has 26: publish with --without media`];
-    expect(await publish('--for', 'cloudflare')).toMatchObject({ code: 1, errors });
-    expect(existsSync(folder)).toBe(false);
-    expect((await publish('--for', 'cloudflare', '--without', 'media')).code).toBe(0);
-  });
-
-  test('a platform that takes fewer files says what to leave out', () => {
-    const files = new Map<Part, number>(
-      Object.entries({ pages: 20, feeds: 25, data: 30 }) as [Part, number][],
-    );
-    const check = (most: number) => () => checkCount({ platform: 'cloudflare' }, { files: most }, files);
-    expect(check(75)).not.toThrow();
-    expect(check(74)).toThrow(
-      /^cloudflare takes 74 files, and these are 75: leave out, with --without, some of pages \(20\), feeds \(25\);/,
-    );
   });
 
   test('is refused while a process in any container holds the manifest', async () => {

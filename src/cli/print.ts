@@ -5,7 +5,7 @@ import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts
 import { compose } from '../print/compose.ts';
 import { createPrintInput, type PrintInput } from '../print/input.ts';
 import { kubernetes } from '../print/kubernetes.ts';
-import { grafanaDashboard, prometheusRules } from '../print/monitoring.ts';
+import { prometheusRules } from '../print/monitoring.ts';
 import { caddy, nginx } from '../print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
 import { nearest } from '../records/nearest.ts';
@@ -19,7 +19,6 @@ export const TEXTS = {
   kubernetes,
   systemd,
   'prometheus-rules': prometheusRules,
-  'grafana-dashboard': grafanaDashboard,
 } satisfies Record<string, (input: PrintInput) => string>;
 
 export type TextName = keyof typeof TEXTS;

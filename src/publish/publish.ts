@@ -16,10 +16,13 @@ import { openArchive, openReader } from '../stores/open.ts';
 import { toStoreError } from '../stores/sqlite/errors.ts';
 import { VARIANTS } from '../variants.ts';
 import { openAnswers } from './answers.ts';
-import { checkLimits } from './limits.ts';
+import { caddy } from './caddy.ts';
+import type { PlatformName } from './choices.ts';
 import { isDriverError } from './manifest.ts';
-import { PLATFORMS } from './platforms.ts';
+import { nginx } from './nginx.ts';
+import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type Run } from './run.ts';
+import type { ConfigInput } from './tables.ts';
 import { listTargets, showsOldItems } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
 import { publishOnce } from './update.ts';
@@ -54,17 +57,24 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
     readArchive,
     counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
   };
-  await checkLimits(run);
   using tree = dryRun ? openTrial(folder, platform) : await openTree(folder, platform, signal);
   const { input, headers } = await publishUntilUnchanged(run, tree);
   let warning: string | undefined;
   if (!dryRun) {
     const targets = listTargets(config, without, answers.siteFiles);
-    warning = await tree.serve(input, PLATFORMS[platform].write({ config, folder, targets, headers }));
+    warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
     if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   }
   return report(run, tree, warning);
 }
+
+/** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
+const WRITERS: Record<PlatformName, (input: ConfigInput) => Readonly<Record<string, string>>> = {
+  nginx: (input) => ({ 'nginx.conf': nginx(input) }),
+  caddy: (input) => ({ Caddyfile: caddy(input) }),
+  cloudflare,
+  netlify,
+};
 
 const MAX_PASSES = 10;
 const LAG_MS = 1000;
