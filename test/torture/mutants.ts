@@ -55,9 +55,13 @@ async function execute(command: string, args: readonly string[], cwd: string, ti
   return { code: code as number | null, output };
 }
 
-/** Applies the patch, or takes it back. */
+/** Applies the patch, or takes it back. One line beside each change must still be there; all may be elsewhere. */
 export async function applyPatch(checkout: string, name: string, ...flags: string[]): Promise<void> {
-  const { code, output } = await execute('git', ['apply', ...flags, join(FOLDER, `${name}.patch`)], checkout);
+  const { code, output } = await execute(
+    'git',
+    ['apply', '-C1', ...flags, join(FOLDER, `${name}.patch`)],
+    checkout,
+  );
   if (code !== 0) throw new Error(`${name} does not apply any more: ${output}`);
 }
 
