@@ -8,7 +8,7 @@ import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { MediaEntry } from '../stores/media.ts';
-import type { StoreHandle } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
@@ -30,7 +30,8 @@ export interface FetchOptions extends HostFlags {
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
-  readonly openArchive: () => Promise<StoreHandle<Archive>>;
+  /** The URL of the database. */
+  readonly database: string;
   readonly writer: Pick<Writer, 'saveMedia' | 'savePicture' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
@@ -60,9 +61,9 @@ interface Fetch {
 
 /** Returns undefined if a takedown happened; the caller lists the originals again. */
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
-  const { mediaUrl, mediaHosts, sites, signal, openArchive } = options;
+  const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
-  const archive = await openArchive();
+  const archive = await openArchive(options.database);
   const saver = createSaver(options.writer, await archive.takedownsMark());
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, quota: { left: options.mediaQuota }, outcomes, saver };

@@ -6,9 +6,8 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { nameUnfinished, outputError, removeLeftovers } from '../files/output.ts';
 import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../records/media-types.ts';
-import type { Archive } from '../stores/archive.ts';
 import type { Copy } from '../stores/media.ts';
-import type { StoreHandle } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -122,17 +121,15 @@ const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfN
 
 // All copies that a database knows, page by page: a long task holds no transaction, and leaves signals their turn.
 
-export async function* listCopies(openArchive: () => Promise<StoreHandle<Archive>>): AsyncGenerator<Copy> {
-  for (let after = ''; ; await nextTurn()) {
-    const copies = await readPage(openArchive, after);
+export async function* listCopies(database: string): AsyncGenerator<Copy> {
+  for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
+    const copies = await readPage(database, after);
     yield* copies;
-    const last = copies.at(-1);
-    if (last === undefined) return;
-    after = last.file;
+    after = copies.at(-1)?.file;
   }
 }
 
-async function readPage(openArchive: () => Promise<StoreHandle<Archive>>, after: string): Promise<Copy[]> {
-  await using archive = await openArchive();
+async function readPage(database: string, after: string): Promise<Copy[]> {
+  await using archive = await openArchive(database);
   return await archive.copies(after);
 }

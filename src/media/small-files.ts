@@ -4,10 +4,8 @@ import { createReport, type Terminal } from '../files/terminal.ts';
 import { SMALL_WIDTHS, smallName } from '../records/media-types.ts';
 import { counted } from '../records/printable.ts';
 import type { Run } from '../runs/each.ts';
-import type { Archive } from '../stores/archive.ts';
 import type { Copy } from '../stores/media.ts';
 import type { PictureFacts } from '../stores/media-statements.ts';
-import type { StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { listCopies, type MediaFolder } from './folder.ts';
 import { QuotaReached } from './receive.ts';
@@ -20,7 +18,7 @@ const NO_SHARP =
 /** What it needs of a fetch. */
 interface Shrinking {
   readonly options: {
-    readonly openArchive: () => Promise<StoreHandle<Archive>>;
+    readonly database: string;
     readonly writer: Pick<Writer, 'savePicture'>;
     readonly out: Terminal;
   };
@@ -80,7 +78,7 @@ async function shrinkCopy(
 
 /** Copies in the folder that are not measured, or that lack a small file which is recorded. */
 async function* listDue({ options, folder }: Shrinking): AsyncGenerator<Copy> {
-  for await (const copy of listCopies(options.openArchive)) {
+  for await (const copy of listCopies(options.database)) {
     if (!RASTER.test(copy.file) || folder.readSize(copy.file) === undefined) continue;
     if (!copy.isMeasured || folder.missingSmall(copy.file, copy.small).length > 0) yield copy;
   }

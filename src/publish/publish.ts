@@ -11,7 +11,7 @@ import { VERSION } from '../package-files.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { createRunReport } from '../runs/each.ts';
-import type { Archive } from '../stores/archive.ts';
+import type { ChangeSet } from '../stores/changes.ts';
 import { openArchive, openReader } from '../stores/open.ts';
 import { toStoreError } from '../stores/sqlite/errors.ts';
 import { VARIANTS } from '../variants.ts';
@@ -48,13 +48,11 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
   await using answers = await openAnswers(options, store);
-  const readArchive = <T>(read: (archive: Archive) => Promise<T>) =>
-    useArchive(open, config.databaseUrl, read);
   const run = {
     ...options,
     store,
     answers,
-    readArchive,
+    openArchive: () => open(config.databaseUrl),
     counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
   };
   using tree = dryRun ? openTrial(folder, platform) : await openTree(folder, platform, signal);
@@ -92,9 +90,7 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
   using progress = createRunReport(run.out, 'publishing');
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
-    const { generation, changes } = await run.readArchive((archive) =>
-      archive.changes(since ?? undefined, { withOldItems }),
-    );
+    const { generation, changes } = await readChanges(run, since, withOldItems);
     if (store.version() < generation) {
       // Of several PostgreSQL hosts, the one that is read from is behind.
       await setTimeout(LAG_MS, undefined, { signal }).catch(() => nextTurn(signal));
@@ -114,13 +110,9 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
   );
 }
 
-async function useArchive<T>(
-  open: typeof openArchive,
-  url: string,
-  read: (archive: Archive) => Promise<T>,
-): Promise<T> {
-  await using archive = await open(url);
-  return await read(archive);
+async function readChanges(run: Run, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
+  await using archive = await run.openArchive();
+  return await archive.changes(since ?? undefined, { withOldItems });
 }
 
 /** Settings that change files of users. Those that are there once are asked for in each run. */
@@ -130,10 +122,12 @@ const SHAPING: readonly SettingName[] = [
 ];
 
 /** All that shapes the files, besides the data. */
-async function digestSettings({ config, platform, without, readArchive }: Run): Promise<string> {
+async function digestSettings(run: Run): Promise<string> {
+  const { config, platform, without } = run;
   const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
+  await using archive = await run.openArchive();
   // Which copies older items name is not among the changes.
-  const copies = showsOldItems(config, without) ? await readArchive((archive) => archive.linkedCopies()) : '';
+  const copies = showsOldItems(config, without) ? await archive.linkedCopies() : '';
   return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, copies]));
 }
 
