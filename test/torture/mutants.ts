@@ -90,10 +90,12 @@ export async function runMutants(names: readonly string[]): Promise<boolean> {
   const mutants = readMutants().filter(({ name }) => names.length === 0 || names.includes(name));
   let [killed, possible] = [0, 0];
   for (const mutant of mutants) {
-    const noticed = await isNoticed(checkout.path, mutant);
     if (mutant.equivalent === undefined) possible++;
-    if (noticed) killed++;
-    const result = noticed ? 'killed' : mutant.equivalent === undefined ? 'SURVIVED' : 'equivalent';
+    const result = await isNoticed(checkout.path, mutant).then(
+      (noticed) => (noticed ? 'killed' : mutant.equivalent === undefined ? 'SURVIVED' : 'equivalent'),
+      ({ message }) => message,
+    );
+    if (result === 'killed') killed++;
     console.log(`${result} ${mutant.name}: ${mutant.breaks}`);
   }
   console.log(`${killed} of ${possible} mutants killed`);

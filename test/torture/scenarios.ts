@@ -18,6 +18,7 @@ import { startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { blog, folio, post, shot } from '../records.ts';
 import { done, type Environment } from '../rig.ts';
+import { contentOf } from './content.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -197,7 +198,12 @@ const ROWS: readonly Scenario[] = [
     command: 'export @export.ndjson.gz',
     output: file('export.ndjson.gz'),
   },
-  { name: 'snapshot', data: [FIRST], command: 'snapshot @copy.db', output: names('.', /^copy/) },
+  {
+    name: 'snapshot',
+    data: [FIRST],
+    command: 'snapshot @copy.db',
+    output: (folder) => contentOf(join(folder, 'copy.db')),
+  },
   { name: 'restore', data: [FIRST, ...OTHER, TAKEN], command: 'restore @2.db' },
   {
     name: 'migrate',
