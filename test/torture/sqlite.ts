@@ -13,13 +13,16 @@ interface Orders {
 
 let orders: Orders | undefined;
 let calls: string[] = [];
+const databases = new Set<Database.Database>();
 /** The codes that SQLite itself reported meanwhile, and how often. */
 export const reported: Record<string, number> = {};
 
-/** Gives orders; without any, all calls pass. */
+/** Gives orders; without any, all calls pass. What is open still is closed, as at the end of a process. */
 export function commandSqlite(next?: Orders): void {
   orders = next;
   if (next !== undefined) calls = [];
+  for (const db of databases) db.close();
+  databases.clear();
 }
 
 /** The calls since the last orders. */
@@ -30,6 +33,7 @@ const CANNOT_FAIL = /^(ROLLBACK|PRAGMA (temp\.)?(busy_timeout|cache_size|query_o
 
 function decide(db: Database.Database, call: string, sql: string): void {
   if (!orders || !db.name.startsWith(`${orders.folder}/`) || CANNOT_FAIL.test(sql)) return;
+  databases.add(db);
   calls.push(`${call} ${sql.trim().split(/\s+/, 3).join(' ')}`);
   if (calls.length !== orders.k) return;
   const { fault = '' } = orders;
