@@ -61,7 +61,10 @@ describe('Kubernetes', () => {
       expect(ports).toContain(probe.httpGet.port);
     expect(ports).toContain(service.spec.ports[0].targetPort);
 
-    expectMounted(template.spec, volumeClaimTemplates);
+    const job = part('CronJob').spec.jobTemplate.spec.template;
+    for (const { spec } of [template, job]) expectMounted(spec, volumeClaimTemplates);
+    // The service must not send requests to the job.
+    expect(job.metadata.labels).not.toMatchObject(service.spec.selector);
     for (const { name, value } of container.env)
       expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
 
@@ -117,7 +120,9 @@ test('systemd --to writes every unit, and replaces none', async () => {
 
 describe('metrics', () => {
   const known = METRICS.map(({ name }) => name);
-  const expressions = METRICS.flatMap(({ alert }) => alert?.expr ?? []);
+  const expressions = METRICS.flatMap(({ panel, alert }) => [panel?.expr, alert?.expr]).filter(
+    (expr) => expr !== undefined,
+  );
 
   test.each(expressions)('%s uses metrics of the table', (expr) => {
     const used = [...expr.matchAll(/\b(?:vitrine|process|nodejs)_\w+|\bup\b/g)].map(([name]) =>

@@ -102,7 +102,7 @@ const createCheck = (context: CommandContext): Command =>
       const { runCheck } = await import('../media/upkeep.ts');
       const counts = await runCheck({
         mediaDir,
-        database,
+        openArchive: () => openArchive(database),
         removeDamaged,
         out: context.stderr,
         signal: context.stopSignal(),
