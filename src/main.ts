@@ -15,6 +15,8 @@ v8.setFlagsFromString('--semi-space-growth-factor=1');
 // So small a space is collected by one thread: with more, an import takes a tenth more CPU, and more memory.
 v8.setFlagsFromString('--no-parallel-scavenge');
 
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+
 /** The first signal that stopped the command. */
 let stoppedBy: NodeJS.Signals | undefined;
 
@@ -24,7 +26,10 @@ const io: Process = {
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
-  stopSignal: (signals = ['SIGTERM', 'SIGINT', 'SIGHUP']) => stopSignal(...signals),
+  stopSignal: (signals = STOP_SIGNALS) => stopSignal(...signals),
+  endBySignal: () => {
+    for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
+  },
   stoppedBy: () => stoppedBy,
 };
 
@@ -42,6 +47,8 @@ process.off('beforeExit', endUnfinished);
 if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
 // Log lines that are not read, and a worker's channel to the supervisor, would keep a server alive.
 if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
+// Timers that a map has left behind would keep any other command alive.
+process.stderr.write('', () => process.stdout.write('', () => process.exit()));
 
 async function serveUntilStopped(config: Config, start: ServeStart): Promise<void> {
   const { warnings, json, onServing, onUncaught } = start;

@@ -89,7 +89,7 @@ test.each([
   const ran = await run(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
   expect(ran).toMatchObject({ code: 1, stdout: 'took down "ada"\nremoved 1 user and 1 item\n' });
   expect(ran.stderr).toContain(
-    `the takedown is done, but ${path} still holds deleted data in unused space: ${reason}. Repeat the command then.`,
+    `the takedown is done, but ${path} still holds deleted data in unused space: ${reason}. Run the command again when that has changed.`,
   );
 });
 

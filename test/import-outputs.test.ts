@@ -21,7 +21,7 @@ import { describePlace, encodePlace } from '../src/import/faults.ts';
 import { fixture, ndjson, PROGRAM, readLines, tempFile, tempFolder } from './files.ts';
 import { exported, into, newPath } from './importing.ts';
 import { blog } from './records.ts';
-import { databaseOf, run } from './rig.ts';
+import { databaseOf, run, spawned } from './rig.ts';
 
 const GOOD = blog(1, 'one');
 const BAD = blog(2, 'two', { verified: 'yes' });
@@ -193,6 +193,26 @@ test('lines of the 8,193rd file', () => {
   const files = Array.from({ length: 8193 }, (_, nr) => `f${nr}`);
   const named = [1, 3].map((line) => describePlace(files, encodePlace(8192, line)));
   expect(named).toEqual(['f8192:1', 'f8192:3']);
+});
+
+test('an import ends with its signal while a promise of a map is never settled', async () => {
+  for (const module of ['await new Promise(() => {});', 'export default () => new Promise(() => {});']) {
+    const path = newPath();
+    const map = tempFile('map.mjs', `globalThis.onMap(); ${module}`);
+    const stop = new AbortController();
+    Object.assign(globalThis, { onMap: () => setImmediate(() => stop.abort()) });
+    const files = ['--map', map, tempFile('people.ndjson', ndjson(blog(1, 'one')))];
+    const { code, stderr } = await into(path, files, { signal: stop.signal });
+    expect([code, stderr]).toEqual([1, 'vitrine: stopped: nothing was imported\n']);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  }
+});
+
+test('an import ends when it is done, whatever timers its map has left behind', async () => {
+  const map = tempFile('map.mjs', 'setInterval(() => {}, 1000); export default (record) => record;');
+  const file = tempFile('people.ndjson', ndjson(blog(1, 'one')));
+  const { code } = await spawned(['import', '--database-url', newPath(), '--map', map, file]);
+  expect(code).toBe(0);
 });
 
 test('an import that is stopped says that nothing was imported, and leaves no database', async () => {

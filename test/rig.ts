@@ -122,6 +122,7 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   stderr: { isQuiet: true, write: (text) => stderr.push(text) },
   serve: () => Promise.reject(new Error('a server needs a process')),
   stopSignal: () => new AbortController().signal,
+  endBySignal() {},
   stoppedBy: () => undefined,
 });
 

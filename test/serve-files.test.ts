@@ -235,6 +235,26 @@ describe('files that are served', () => {
     await server.stop();
   });
 
+  test('are watched on, and the server stops, while a promise of a map is never settled', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const map = tempFile('map.mjs', 'export default (record) => record;');
+    const called = join(tempFolder(), 'called');
+    const hanging = `import { writeFileSync } from 'node:fs';
+      setInterval(() => {}, 1000);
+      export default () => (writeFileSync(${JSON.stringify(called)}, ''), new Promise(() => {}));`;
+    const server = await startServer({}, [file, '--map', map]);
+    const hang = async () => {
+      rmSync(called, { force: true });
+      writeFileSync(map, hanging);
+      await until('a call of the map', () => existsSync(called));
+    };
+    await hang();
+    writeFileSync(map, "export default (record) => ({ ...record, title: 'Mended' });");
+    await untilTitles(server, ['Mended']);
+    await hang();
+    expect(await server.stop()).toBe(0);
+  });
+
   test('leave nothing behind for long when the server is killed: the next one removes it', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const folders = () => readdirSync(temporary).filter((name) => name.startsWith('vitrine-served-'));

@@ -185,9 +185,15 @@ test('what a first import has committed is served by the next lookup, without a 
 test('commits of a writer that opened the file before it was noticed are served', async () => {
   const [path, other] = [copyOf(database), await fileOf('dan')];
   const { poll, has } = await serveHere(path);
+  const beside = () => [inode(`${path}-wal`), inode(`${path}-shm`)];
+  const [log, index] = beside();
   renameSync(other, path);
   const writer = vitrine(['import', '--database-url', path, '-']);
-  await until('the writer to open the file', () => openFiles(writer.pid, path) > 0);
+  await until('the writer to open its log', () => openFiles(writer.pid, `${path}-wal`) > 0);
+  // It shares neither with the server, which would read pages of the new file as those of the old one.
+  expect(log).toBeDefined();
+  expect(beside()).not.toContain(log);
+  expect(beside()).not.toContain(index);
   await poll();
   expect(await has('dan')).toBe(true);
   writer.stdin?.end(ndjson(folio(9, 'eve')));

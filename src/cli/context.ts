@@ -14,6 +14,8 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
+  /** From now on a signal ends the process at once, as by default: for work that cannot be interrupted, and is undone by itself. */
+  readonly endBySignal: () => void;
   /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
 }

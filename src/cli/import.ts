@@ -103,17 +103,19 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const database = chooseDatabase(flags, context);
   const signal = context.stopSignal();
   const options = { ...flags, files, stdin, signal };
-  const inputs = await openInputs(options);
+  const refuse = (error: unknown): never => {
+    throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
+  };
+  const inputs = await openInputs(options).catch(refuse);
   await using writer = await (dryRun
     ? openWriter(database, { isTrial: true })
     : openNotifying(database, context));
 
   async function importReporting() {
     using report = createImportReport(stderr);
-    const run = { ...options, onProgress: report.progress, onFault: report.fault };
-    return await importFiles(writer, run, inputs).catch((error) => {
-      throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
-    });
+    const onWriting = context.endBySignal;
+    const run = { ...options, onProgress: report.progress, onFault: report.fault, onWriting };
+    return await importFiles(writer, run, inputs).catch(refuse);
   }
 
   const { tallies, warnings, mended, unused, faulty, records } = await importReporting();

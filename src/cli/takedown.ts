@@ -78,7 +78,8 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
     context.report({
       summary: [...lines, removedLine(result)].join('\n'),
       result,
-      failure: unerased && `the takedown is done, but ${unerased} Repeat the command then.`,
+      failure:
+        unerased && `the takedown is done, but ${unerased} Run the command again when that has changed.`,
     });
   };
 

@@ -1,6 +1,7 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
@@ -34,7 +35,9 @@ export interface ImportOptions extends MendingOptions, InputOptions {
   /** Of the files, if it is not UTF-8 and no byte order mark tells it. */
   readonly encoding?: string | undefined;
   /** Ends the import, which then changes nothing, unless it is being written already. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /** Called before the store writes: that does not heed the signal. */
+  readonly onWriting?: () => void;
   /** The file for the faulty records. */
   readonly rejects?: string | undefined;
   readonly onProgress: (progress: Progress) => void;
@@ -73,6 +76,10 @@ export async function importFiles(
       options.signal?.throwIfAborted();
     }
     await adder.end();
+    // Signals that came while the last records were read.
+    await nextTurn();
+    options.signal?.throwIfAborted();
+    options.onWriting?.();
     show('writing');
     const isRefused = report.count() > 0 && !skipInvalid;
     tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { isRegExp } from 'node:util/types';
+import { isPromise, isRegExp } from 'node:util/types';
 import { trimLists } from '../formats/csv.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
@@ -30,6 +30,8 @@ export interface ExportFacts {
   readonly exportUser?: string | undefined;
   /** The order of day and month in dates that a spreadsheet wrote. */
   readonly dates?: DateOrder | undefined;
+  /** Ends the wait for promises of the map, which may never settle. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where in the input an object is. */
@@ -42,7 +44,8 @@ interface Place {
 export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
 
 export async function loadMap(path: string, facts: ExportFacts = {}) {
-  const { map, end, lists, files, version, describe } = await loadModule(path);
+  const { signal } = facts;
+  const { map, end, lists, files, version, describe } = await unlessAborted(loadModule(path), signal);
   const tools = createTools(facts);
   let last: Place = { file: path, line: 1, list: undefined };
   /** Where an object was that has none of the lists, and its members. */
@@ -52,8 +55,10 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
   /** The records that the map makes of an object. `source` is its text: the map may change it. */
   async function apply(object: RawRecord, source: string, place: Place): Promise<Entry[]> {
     try {
-      return buildEntries(await map(withPlainNumbers(object), tools.at(place)), place.line, source);
+      const returned = map(withPlainNumbers(object), tools.at(place));
+      return buildEntries(await unlessAborted(returned, signal), place.line, source);
     } catch (error) {
+      signal?.throwIfAborted();
       return [problemAt(place.line, `the map threw: ${describe(error)}`, source)];
     }
   }
@@ -73,8 +78,10 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
     /** The records that it makes after the last file. */
     async end(): Promise<Entry[]> {
       try {
-        return end === undefined ? [] : buildEntries(await end(tools.at(last)), last.line, '');
+        if (end === undefined) return [];
+        return buildEntries(await unlessAborted(end(tools.at(last)), signal), last.line, '');
       } catch (error) {
+        signal?.throwIfAborted();
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
       } finally {
         // A promise of the map that was rejected and not awaited ends the process, before anything is committed.
@@ -98,6 +105,20 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
       return warnings;
     },
   };
+}
+
+/** What a map returned, or the promise of it, unless the signal comes first. */
+async function unlessAborted<T>(work: T, signal: AbortSignal | undefined): Promise<Awaited<T>> {
+  if (signal === undefined || !isPromise(work)) return await work;
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work, ended]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 const PUBLISH_FILES = "publish the export's files, and give their address with --files-url";

@@ -32,7 +32,7 @@ export async function runMirror(options: MirrorOptions) {
   using list = await listUsers(users, report.fault, signal);
   if (list.total() === 0)
     return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
-  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map);
+  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map, signal);
   using failedFile =
     failed === undefined ? undefined : openRejects(failed, 'file' in users ? [users.file] : []);
   using memory = createMemory(options.state, `${variant} ${from.href}`);
@@ -59,9 +59,9 @@ export async function runMirror(options: MirrorOptions) {
   return describeMirror(mirror, { total: list.total(), invalid: list.invalid(), refusal });
 }
 
-async function loadMirrorMap(path: string): Promise<RecordMap> {
+async function loadMirrorMap(path: string, signal: AbortSignal): Promise<RecordMap> {
   const { loadMap } = await import('../import/map.ts');
-  const map = await loadMap(path);
+  const map = await loadMap(path, { signal });
   if (map.hasEnd) throw new FormatError(`${path}: a mirror goes user by user and never calls end`);
   return map;
 }

@@ -1,11 +1,12 @@
 // A signal in the middle of a command about a whole database ends it soon, and leaves the database and other files as they were.
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
-import { tempFile, tempFolder } from '../files.ts';
+import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { blog } from '../records.ts';
 import { databaseOf, done, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
@@ -70,6 +71,28 @@ test.each(COMMANDS)('%s', async (_, argsOf, isWorking) => {
   if (args[0] === 'snapshot' || args[0] === 'restore')
     await done([...args], { env: { DATABASE_URL: large } });
   expect(namesIn(file).filter((name) => name.endsWith('.unfinished'))).toEqual([]);
+});
+
+test('an import that waits to write, or writes, is ended by the signal', async () => {
+  const path = await databaseOf(blog(1, 'ada'));
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const read = join(tempFolder(), 'read');
+  const map = tempFile(
+    'map.mjs',
+    `import { writeFileSync } from 'node:fs';
+     export default (record) => record;
+     export const end = () => writeFileSync(${JSON.stringify(read)}, '');`,
+  );
+  const file = tempFile('people.ndjson', ndjson(blog(2, 'bea')));
+  const child = vitrine(['import', '--database-url', path, '--map', map, file]);
+  const ended = once(child, 'exit');
+  await until('all records to be read', () => existsSync(read));
+  child.kill('SIGTERM');
+  // SQLite waits for the other writer for a minute.
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  other.close();
+  expect(await done(['import', '--database-url', path, file])).toMatch(/microblog profiles +1 /);
 });
 
 test('what others are writing, and what is no database, is not taken for a leftover', async () => {

@@ -179,7 +179,7 @@ test('a long reader keeps deleted data in the file: the command says so, and rep
     1,
     expect.stringMatching(/^took down .*\nremoved \d+ users/s),
     expect.stringContaining(
-      `vitrine: the takedown is done, but ${path} still holds deleted data in unused space: another process, such as an export, is reading it, or the disk is full. Repeat the command then.\n`,
+      `vitrine: the takedown is done, but ${path} still holds deleted data in unused space: another process, such as an export, is reading it, or the disk is full. Run the command again when that has changed.\n`,
     ),
   ]);
   expect(await remaining(path)).toBe(0);

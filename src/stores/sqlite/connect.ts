@@ -1,4 +1,5 @@
 // Connections to a SQLite file: opening it for writing or reading.
+import { existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../migrations.ts';
@@ -48,8 +49,23 @@ export function openExclusive(path: string, waitMs: number): Connection | undefi
 }
 
 /** Opens a file for writing, created or migrated where needed. */
-export const openForWriting = (path: string): Connection =>
-  open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+export function openForWriting(path: string): Connection {
+  removeForeignIndex(path);
+  return open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+}
+
+/**
+ * A server that has not noticed yet that this file took the place of its own has the log and the index open that lie here:
+ * sharing them, it would read our pages as its own. They are not of this file if no process has it open.
+ */
+function removeForeignIndex(path: string): void {
+  const index = `${path}-shm`;
+  if (!existsSync(index) || !existsSync(path)) return;
+  refuseUnfitFile(path);
+  using db = openExclusive(path, 0);
+  // SQLite removes the log when it closes the file.
+  if (db !== undefined) rmSync(index, { force: true });
+}
 
 /** Brings an existing file to the current schema. */
 export function migrateFile(path: string): MigrationResult {
@@ -97,12 +113,7 @@ function open(
   prepare: (db: Connection) => void,
 ): Connection {
   return describeErrors(name, () => {
-    if (typeof source === 'string') {
-      refuseOddFile(source);
-      // Once: when this process closes a file that it has open in SQLite as well, SQLite loses its locks.
-      if (!opened.has(source)) refuseForeignLog(source);
-      opened.add(source);
-    }
+    if (typeof source === 'string') refuseUnfitFile(source);
     const db = disposable(openDatabase(source, name, options));
     try {
       addFunctions(db);
@@ -113,6 +124,13 @@ function open(
       throw error;
     }
   });
+}
+
+function refuseUnfitFile(path: string): void {
+  refuseOddFile(path);
+  // Once: when this process closes a file that it has open in SQLite as well, SQLite loses its locks.
+  if (!opened.has(path)) refuseForeignLog(path);
+  opened.add(path);
 }
 
 function openDatabase(source: string | Buffer, name: string, options: Database.Options): Database.Database {

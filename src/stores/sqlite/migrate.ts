@@ -6,9 +6,11 @@ import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
 const MIGRATIONS = listMigrations('');
 
-/** All migrations that are due, in one transaction. */
-export const migrate = (db: Database): MigrationResult =>
-  db
+/** All migrations that are due, in one transaction. Where none is, it waits for no other writer. */
+export function migrate(db: Database): MigrationResult {
+  const schema = readSchema(db);
+  if (schema === MIGRATIONS.current) return { from: schema, to: schema };
+  return db
     .transaction(() => {
       const from = readSchema(db);
       for (const { version, sql } of MIGRATIONS.due(from)) {
@@ -19,6 +21,7 @@ export const migrate = (db: Database): MigrationResult =>
       return { from, to: MIGRATIONS.current };
     })
     .immediate();
+}
 
 export const readSchema = (db: Database) => db.pragma('user_version', { simple: true }) as number;
 
