@@ -1,11 +1,14 @@
 // `vitrine check` and its repairs: every store reports the same faults in the same words.
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase } from '../src/stores/open.ts';
+import { tempFolder } from './files.ts';
 import { executeSql } from './importing.ts';
 import { blog, post } from './records.ts';
-import { databaseOf, run, storeName } from './rig.ts';
+import { databaseOf, done, run, storeName } from './rig.ts';
 
 async function execute(url: string, sql: string): Promise<void> {
   if (isPostgresUrl(url)) {
@@ -111,4 +114,32 @@ describe(`check of ${storeName()}`, () => {
     expect((await checkDatabase(url)).faults.join()).toMatch(fault);
     expect((await run(['check', '--repair', '--database-url', url])).code).toBe(1);
   });
+});
+
+const onSqlite = storeName() === 'SQLite' ? test : () => {};
+
+onSqlite('a page that cannot be read for a moment is not taken for damage', async () => {
+  const url = await databaseOf(...RECORDS);
+  const snapshot = join(tempFolder(), 'snapshot.db');
+  await done(['snapshot', '--database-url', url, snapshot]);
+  executeSql(url, 'DELETE FROM lists WHERE owner = 2');
+  const { pragma } = Database.prototype;
+  using spied = vi.spyOn(Database.prototype, 'pragma');
+  spied.mockImplementation(function (this: Database.Database, ...args) {
+    const result = pragma.apply(this, args);
+    if (this.name !== url || !/^(?:quick|integrity)_check/.test(args[0])) return result;
+    return [
+      { check: 'Tree 2 page 2: unable to get the page. error code=8458' },
+      { check: 'wrong # of entries' },
+    ];
+  });
+  const unread = 'cannot be read or written now: Tree 2 page 2: unable to get the page. error code=8458';
+  for (const [args, said] of [
+    [['check'], `${url} ${unread}`],
+    [['check', '--repair'], `the repair of 1 lists and ETags is done, but not checked: ${url} ${unread}`],
+    [['restore', snapshot], `${url} ${unread}`],
+  ] as const) {
+    const { code, stderr } = await run([...args, '--database-url', url]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+  }
 });

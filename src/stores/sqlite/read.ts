@@ -15,7 +15,7 @@ import {
   type UserEntry,
 } from '../reader.ts';
 import { LAST, selectFound } from '../word-statements.ts';
-import { type Connection, openForReading } from './connect.ts';
+import { type Connection, findDamage, openForReading } from './connect.ts';
 import { readCounts, sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
@@ -204,14 +204,9 @@ export function openArchive(path: string): Archive {
   describeErrors(path, () => db.exec('BEGIN'));
   return createArchive(sqlAdapter(db), {
     toStoreError: (error) => toStoreError(path, error),
-    findDamage: () => describeErrors(path, () => findDamage(db)),
+    findDamage: () => describeErrors(path, () => findDamage(db, 'integrity_check(20)')),
     close() {
       db.close();
     },
   });
 }
-
-const findDamage = (db: Connection) =>
-  (db.pragma('integrity_check(20)') as { integrity_check: string }[])
-    .map((row) => row.integrity_check)
-    .filter((line) => line !== 'ok');

@@ -10,7 +10,7 @@ import type { Counts } from '../reader.ts';
 import type { RemovalCounts } from '../removal.ts';
 import { adoptTakedowns } from '../takedown-changes.ts';
 import { advance } from '../writer.ts';
-import { type Connection, openForWriting, openToCopy } from './connect.ts';
+import { type Connection, findDamage, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors, errorCode } from './errors.ts';
 import { isSameFile } from './file.ts';
 import { readSchema, unimported } from './migrate.ts';
@@ -84,7 +84,7 @@ function copySnapshot(file: string, path: string, copyPath: string): Connection 
 function openLive(path: string): Connection {
   try {
     const db = openForWriting(path);
-    if (db.pragma('quick_check(1)', { simple: true }) === 'ok') return db;
+    if (describeErrors(path, () => findDamage(db, 'quick_check(1)')).length === 0) return db;
     db.close();
   } catch (error) {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test(errorCode((error as Error).cause))) throw error;
