@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { notifySubscribers, type Subscriber } from '../src/changes/notify.ts';
 import { importFiles } from '../src/import/import.ts';
 import { FAMILIES, type Family } from '../src/records/kinds.ts';
-import { call } from '../src/remote/call.ts';
+import { call } from '../src/remote/host.ts';
 import type { Change, ChangeSet } from '../src/stores/changes.ts';
 import { openArchive, openReader, openWriter } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';

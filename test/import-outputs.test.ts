@@ -17,7 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
-import { describePlace, encodePlace } from '../src/import/faults.ts';
+import { describePlace, encodePlace } from '../src/import/report.ts';
 import { fixture, ndjson, PROGRAM, readLines, tempFile, tempFolder } from './files.ts';
 import { exported, into, newPath } from './importing.ts';
 import { blog } from './records.ts';

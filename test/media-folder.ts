@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
 import { type Extension, mediaPath } from '../src/records/media-types.ts';
-import { openArchive, openWriter } from '../src/stores/open.ts';
+import { openWriter } from '../src/stores/open.ts';
 import { tempFolder } from './files.ts';
 import { PACE } from './mirror-site.ts';
 
@@ -40,7 +40,7 @@ export async function fetchInto(store: string, hosts: readonly string[], run: Pa
     mediaHosts: hosts,
     sites: [],
     writer,
-    openArchive: () => openArchive(store),
+    database: store,
     signal: new AbortController().signal,
     files: false,
     placeholder: [],

@@ -54,7 +54,8 @@ test.each([
   ['bio', 500, 8],
   ['post-text', 700, 12],
 ] as const)('a text of the kind %s is folded behind %i characters or %i lines', (kind, letters, lines) => {
-  const isFolded = (text: string) => openable(text, kind, 'Ada').text.includes('<details class="more">');
+  const isFolded = (text: string) =>
+    openable(text, { kind, of: 'Ada' }).text.includes('<details class="more">');
   expect([letters, letters + 1].map((length) => isFolded('x'.repeat(length)))).toEqual([false, true]);
   expect([lines, lines + 1].map((count) => isFolded(Array(count).fill('x').join('\n')))).toEqual([
     false,

@@ -61,10 +61,7 @@ describe('Kubernetes', () => {
       expect(ports).toContain(probe.httpGet.port);
     expect(ports).toContain(service.spec.ports[0].targetPort);
 
-    const job = part('CronJob').spec.jobTemplate.spec.template;
-    for (const { spec } of [template, job]) expectMounted(spec, volumeClaimTemplates);
-    // The service must not send requests to the job.
-    expect(job.metadata.labels).not.toMatchObject(service.spec.selector);
+    expectMounted(template.spec, volumeClaimTemplates);
     for (const { name, value } of container.env)
       expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
 
@@ -120,9 +117,7 @@ test('systemd --to writes every unit, and replaces none', async () => {
 
 describe('metrics', () => {
   const known = METRICS.map(({ name }) => name);
-  const expressions = METRICS.flatMap(({ panel, alert }) => [panel?.expr, alert?.expr]).filter(
-    (expr) => expr !== undefined,
-  );
+  const expressions = METRICS.flatMap(({ alert }) => alert?.expr ?? []);
 
   test.each(expressions)('%s uses metrics of the table', (expr) => {
     const used = [...expr.matchAll(/\b(?:vitrine|process|nodejs)_\w+|\bup\b/g)].map(([name]) =>

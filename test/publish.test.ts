@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -22,7 +23,6 @@ import { readConfig } from '../src/config/config.ts';
 import { PUBLISHED } from '../src/http/observations.ts';
 import { openAnswers } from '../src/publish/answers.ts';
 import type { Part } from '../src/publish/choices.ts';
-import { checkCount } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import { runPublish } from '../src/publish/publish.ts';
 import type { PublishOptions } from '../src/publish/run.ts';
@@ -173,6 +173,10 @@ describe(`published from ${storeName()}`, () => {
     expect(stateOf(folder)).toEqual(first);
     expect(readConfiguration()).toBe(configuration);
 
+    const path = 'data/b/profile/ada.json';
+    const sent = join(tempFolder(), 'sent');
+    linkSync(fileOf(folder, path), sent);
+    const body = readFileSync(sent, 'utf8');
     await importInto(database, ['-'], ndjson(folio(1, 'ada', { name: 'Ada the Second' })));
     expect((await publish('--dry-run')).result.written).toBeGreaterThan(0);
     expect(stateOf(folder)).toEqual(first);
@@ -183,7 +187,9 @@ describe(`published from ${storeName()}`, () => {
         (path) => !/^(?:data\/[bc]\/profile|pages|items|older|cards|feeds)\/?/.test(path),
       ),
     ).toEqual([]);
-    expect(changed(first, second)).toContain('data/b/profile/ada.json');
+    expect(changed(first, second)).toContain(path);
+    // A host that is sending the old file goes on.
+    expect(readFileSync(sent, 'utf8')).toBe(body);
     expect(changed(first, second).filter((path) => path.includes('/a/'))).toEqual([]);
 
     await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada', 'vanishing']);
@@ -387,28 +393,6 @@ describeOnSqlite('the folder', () => {
     expect(entriesOf(folder).filter(({ path }) => !/^(?:data|site)\//.test(path))).toEqual([]);
   });
 
-  test('refuses a copy that the host does not take, before anything is written', async () => {
-    const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
-    const copy = putCopy(mediaDir, 'a film');
-    const path = `media/${copy.slice(0, 2)}/${copy}`;
-    truncateSync(join(mediaDir, copy.slice(0, 2), copy), 25 * 2 ** 20 + 1);
-    const errors = [`cloudflare takes files of 25 MiB, and ${path} has 26: publish with --without media`];
-    expect(await publish('--for', 'cloudflare')).toMatchObject({ code: 1, errors });
-    expect(existsSync(folder)).toBe(false);
-    expect((await publish('--for', 'cloudflare', '--without', 'media')).code).toBe(0);
-  });
-
-  test('a platform that takes fewer files says what to leave out', () => {
-    const files = new Map<Part, number>(
-      Object.entries({ pages: 20, feeds: 25, data: 30 }) as [Part, number][],
-    );
-    const check = (most: number) => () => checkCount({ platform: 'cloudflare' }, { files: most }, files);
-    expect(check(75)).not.toThrow();
-    expect(check(74)).toThrow(
-      /^cloudflare takes 74 files, and these are 75: leave out, with --without, some of pages \(20\), feeds \(25\);/,
-    );
-  });
-
   test('is refused while a process in any container holds the manifest', async () => {
     const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
@@ -516,6 +500,43 @@ describeOnSqlite('the folder', () => {
     await site.load(blog(1, 'Ada', { name: 'Ada' }));
     expect((await site.publish()).code).toBe(0);
     expect(filesOf(site.folder)).toEqual(before);
+  });
+
+  test('the link is switched after the manifest has the new files', async () => {
+    const { folder, publish, load } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const served = readlinkSync(join(folder, 'current'));
+    await load(blog(1, 'ada', { name: 'New' }));
+    changeState(
+      folder,
+      "CREATE TRIGGER fail BEFORE INSERT ON last_run BEGIN SELECT RAISE(ABORT, 'not now'); END",
+    );
+    expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringContaining('not now')] });
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    changeState(folder, 'DROP TRIGGER fail');
+    expect((await publish()).code).toBe(0);
+    expect(readFileSync(fileOf(folder, 'data/a/profile/ada.json'), 'utf8')).toContain('New');
+  });
+
+  test('ends if an answer whose headers stand for others is an error', async () => {
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const files = stateOf(folder);
+    changeState(folder, "UPDATE files SET address = '/a/gone' WHERE kind = 'data'");
+    const errors = ['/a/gone was answered with 404: publish again'];
+    expect(await publish()).toMatchObject({ code: 1, errors });
+    expect(stateOf(folder)).toEqual(files);
+    expect((await publish('--check')).code).toBe(0);
+  });
+
+  test('ends if the names that pages begin with cannot be read', async () => {
+    const { database } = await createSite();
+    await using reader = await openReader(database);
+    const firstUsers = () => Promise.reject(new Error('a read failed'));
+    const config = { ...readConfig(), databaseUrl: database };
+    const opened = openAnswers({ config, platform: 'nginx' }, { ...reader, firstUsers });
+    // Which files there are is found by asking for each.
+    await expect(opened).rejects.toThrow('a read failed');
   });
 
   test('headers are those of answers with 200', async () => {

@@ -42,8 +42,6 @@ test('nginx: the files of a user are removed, however the address is written, an
     // The tag of somebody else in the address, and one that pushes the headers back.
     ...[named(userTag('portfolio', 'pekka')), named('x'.repeat(5000))].map((url) => put(url, 'ada')),
   ];
-  // Known by its name.
-  hers.push(put('/card/b/ada.svg', 'pekka'));
   const his = put(named('pekka'), 'pekka');
   const others = [
     put('/temporary', 'ada', '00112233445566778899aabbccddeeff.0000000001'),

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { MAX_RECORD_BYTES } from '../src/records/normalise.ts';
-import { drawPicture } from '../src/samples/drawings.ts';
 import { generateSamples } from '../src/samples/generate.ts';
+import { drawPicture } from '../src/samples/people.ts';
 import { AWKWARD } from '../src/samples/words.ts';
 import { tempFile } from './files.ts';
 import { into, newPath, recordsIn } from './importing.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FetchOptions } from '../src/media/fetch.ts';
-import { loadShrink, type Shrink } from '../src/media/small-pictures.ts';
+import { loadShrink, type Shrink } from '../src/media/small-files.ts';
 import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { openReader } from '../src/stores/open.ts';
 import { tempFile } from './files.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ImportOptions } from '../src/import/import.ts';
 import { searchKey } from '../src/records/words.ts';
 import { checkDatabase, openReader, openServed, openWriter } from '../src/stores/open.ts';
-import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
+import type { Answer, History, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { Raw } from './expected.ts';
 import { fixture, ndjson, ugly } from './files.ts';
 import { bodyOf, change, exported } from './importing.ts';
@@ -234,7 +234,8 @@ describe(`the ${storeName()} store`, () => {
       const history = async (options: HistoryOptions) => {
         const found = await reader.history('microblog', 'one', options);
         expect(bodyOf(found?.profile)).toBe(bodyOf(await reader.profile('microblog', 'one')));
-        const sizes = found?.records.map((record) => ({ id: JSON.parse(record).id, bytes: record.length }));
+        for (const { id, record } of found?.items ?? []) expect(JSON.parse(record).id).toBe(id);
+        const sizes = found?.items.map(({ id, record }) => ({ id, bytes: record.length }));
         expect(await reader.historySizes('microblog', 'one', options)).toEqual(sizes);
         return sizes?.map(({ id }) => id);
       };
@@ -243,10 +244,28 @@ describe(`the ${storeName()} store`, () => {
       expect(await history({ limit: 99 })).toEqual(everything);
       expect(await history({ from: '4', limit: 2 })).toEqual(['4', '3']);
       expect(await history({ from: '4', limit: 2, skip: 1 })).toEqual(['3', '2']);
-      expect(await history({ from: '18', limit: 9, side: 'newer' })).toEqual(['18', '19', '20']);
+      const newer = await reader.historySizes('microblog', 'one', { from: '18', limit: 9, side: 'newer' });
+      expect(newer.map(({ id }) => id)).toEqual(['18', '19', '20']);
       expect(await history({ from: '4711', limit: 2 })).toEqual([]);
-      expect((await reader.history('microblog', 'none', { limit: 2 }))?.records).toEqual([]);
+      expect((await reader.history('microblog', 'none', { limit: 2 }))?.items).toEqual([]);
       expect(await reader.history('portfolio', 'none', { limit: 2 })).toBeUndefined();
+    });
+
+    test('of long items, a history has those that fit, and the id of the next one', async () => {
+      const url = await newDatabase();
+      const description = 'é'.repeat(30_000);
+      const long = [1, 2, 3].map((id) => shot(id, 1, { description }));
+      await importInto(url, ['-'], ndjson(folio(1, 'ada'), ...long, shot(4, 1)));
+      const own = await openReader(url);
+      const history = async (options: HistoryOptions) => {
+        const { items, next } = (await own.history('portfolio', 'ada', options)) as History;
+        return [items.map(({ id }) => id).join(), next];
+      };
+      expect(await history({ limit: 9 })).toEqual(['4,3,2', '1']);
+      expect(await history({ limit: 3 })).toEqual(['4,3,2', undefined]);
+      expect(await history({ limit: 9, from: '3' })).toEqual(['3,2', '1']);
+      expect(await history({ limit: 9, from: '3', skip: 1 })).toEqual(['2,1', undefined]);
+      await own.close();
     });
 
     test('counts records and finds no fault', async () => {

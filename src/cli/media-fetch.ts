@@ -131,7 +131,7 @@ export async function fetchMedia(
     maxFile: flags.maxFile ?? (flags.files ? MAX_FILE_OF_ANY_KIND : MAX_FILE),
     mediaDir: place.mediaDir,
     mediaUrl: await linkingUrl(place),
-    openArchive: () => openArchive(place.database),
+    database: place.database,
     out: stderr,
   });
 }

@@ -102,7 +102,7 @@ const createCheck = (context: CommandContext): Command =>
       const { runCheck } = await import('../media/upkeep.ts');
       const counts = await runCheck({
         mediaDir,
-        openArchive: () => openArchive(database),
+        database,
         removeDamaged,
         out: context.stderr,
         signal: context.stopSignal(),

@@ -1,14 +1,14 @@
 // `vitrine print`: the configurations that it can print.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Argument } from 'commander';
 import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { compose } from '../print/compose.ts';
 import { createPrintInput, type PrintInput } from '../print/input.ts';
 import { kubernetes } from '../print/kubernetes.ts';
-import { grafanaDashboard, prometheusRules } from '../print/monitoring.ts';
+import { prometheusRules } from '../print/monitoring.ts';
 import { caddy, nginx } from '../print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
-import { nearest } from '../records/nearest.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
@@ -19,7 +19,6 @@ export const TEXTS = {
   kubernetes,
   systemd,
   'prometheus-rules': prometheusRules,
-  'grafana-dashboard': grafanaDashboard,
 } satisfies Record<string, (input: PrintInput) => string>;
 
 export type TextName = keyof typeof TEXTS;
@@ -33,11 +32,10 @@ const HELP = examples(
 
 export const command = (context: CommandContext) =>
   createCommand('print', SETTING_NAMES)
-    .argument('[what]', `the configuration: ${TEXT_NAMES.join(', ')}`)
+    .addArgument(new Argument('<what>', 'the configuration').choices(TEXT_NAMES))
     .option('--to <folder>', 'with systemd: write each unit to a file in this folder')
     .addHelpText('after', HELP)
-    .action((name: string | undefined, { to, ...flags }: SettingFlags & { to?: string }) => {
-      const what = readName(name);
+    .action((what: TextName, { to, ...flags }: SettingFlags & { to?: string }) => {
       const config = readConfig(flags, context.environment);
       const input = createPrintInput(config, explicitSettings(flags, context.environment));
       if (to !== undefined) return writeUnits(what, input, to, context);
@@ -45,14 +43,6 @@ export const command = (context: CommandContext) =>
       context.stdout.write(TEXTS[what](input));
       context.report({ summary: '', result: { what } });
     });
-
-function readName(name: string | undefined): TextName {
-  const found = TEXT_NAMES.find((known) => known === name);
-  if (found !== undefined) return found;
-  const list = `vitrine print can print ${TEXT_NAMES.join(', ')}`;
-  const meant = name && nearest(name, TEXT_NAMES);
-  throw new UsageError(`${list}${meant ? `: did you mean ${meant}?` : ''}`);
-}
 
 /** A unit that the operator may have changed is not replaced. */
 function writeUnits(what: TextName, input: PrintInput, folder: string, context: CommandContext): void {

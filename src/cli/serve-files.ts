@@ -1,13 +1,13 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
-import { existsSync, lstatSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { isDatabase } from '../files/output.ts';
+import { isDatabase, removeLeftovers } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
-import { lockFile, openWriter } from '../stores/open.ts';
+import { loadLocks, openWriter } from '../stores/open.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
@@ -77,36 +77,31 @@ export function findFilesFolder(files: readonly string[]): string | undefined {
 const PREFIX = 'vitrine-served-';
 const LOCK = 'lock';
 
-/** A folder of this run, which holds its lock. What runs that were killed have left behind is removed by the next one. */
+/** A folder of this run, which holds its lock. */
 async function createTemporaryFolder(): Promise<{ readonly path: string } & Disposable> {
+  const lockFile = await loadLocks();
   const path = mkdtempSync(join(tmpdir(), PREFIX));
   const { uid } = lstatSync(path);
-  const others = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
-  for (const other of others.map((name) => join(tmpdir(), name)))
-    if (await isAbandoned(other, uid)) remove(other);
-  const lock = await lockFile(join(path, LOCK));
+  removeLeftovers(tmpdir(), (folder) => {
+    // One that has no lock yet is being made.
+    if (
+      !basename(folder).startsWith(PREFIX) ||
+      lstatSync(folder).uid !== uid ||
+      !existsSync(join(folder, LOCK))
+    )
+      return false;
+    using lock = lockFile(join(folder, LOCK));
+    return lock !== undefined;
+  });
+  const lock = lockFile(join(path, LOCK));
   return {
     path,
     [Symbol.dispose]() {
       lock?.[Symbol.dispose]();
-      remove(path);
+      rmSync(path, { recursive: true, force: true });
     },
   };
 }
-
-async function isAbandoned(folder: string, uid: number): Promise<boolean> {
-  try {
-    // One that has no lock yet is being made.
-    if (lstatSync(folder).uid !== uid || !existsSync(join(folder, LOCK))) return false;
-    using lock = await lockFile(join(folder, LOCK));
-    return lock !== undefined;
-  } catch {
-    // Another run removes it.
-    return false;
-  }
-}
-
-const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
 
 const databaseIn = (folder: string) => join(folder, 'site.db');
 

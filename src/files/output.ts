@@ -41,11 +41,11 @@ export function openOutput(file: string, inputs: readonly string[] = []) {
   return { path, flags: 'wx', mode, commit: () => asOutputErrors(file, commit), discard };
 }
 
-/** A new file that will replace another one, whatever that is. */
-export function openReplacement(file: string) {
+/** A new file that will replace another one, whatever that is. `isLeftover` tells what else is removed beside it. */
+export function openReplacement(file: string, isLeftover = isOldUnfinished) {
   const target = statIfAny(file) === undefined ? file : realpathSync(file);
   const path = nameUnfinished(target);
-  removeLeftovers(dirname(target));
+  removeLeftovers(dirname(target), isLeftover);
   return {
     path,
     commit(): void {
@@ -57,12 +57,8 @@ export function openReplacement(file: string) {
         // The file is in its place, and whole: this is no failure of the command.
       }
     },
-    discard(): void {
-      for (const suffix of ['', ...OF_SQLITE]) rmSync(path + suffix, { force: true });
-    },
-    [Symbol.dispose](): void {
-      this.discard();
-    },
+    discard: () => removeAll(path),
+    [Symbol.dispose]: () => removeAll(path),
   };
 }
 
@@ -78,23 +74,43 @@ function sync(path: string): void {
 /** The name of a file while it is written. */
 export const nameUnfinished = (file: string) => `${file}.${randomUUID()}.unfinished`;
 
-/** No run pauses for so long while it writes a file. */
-const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 /** What SQLite leaves beside a copy that it cannot finish. */
 const OF_SQLITE = ['-journal', '-wal', '-shm'];
-const LEFTOVER = new RegExp(`\\.[0-9a-f-]{36}\\.unfinished(${OF_SQLITE.join('|')})?$`);
+const UNFINISHED = new RegExp(`\\.[0-9a-f-]{36}\\.unfinished(${OF_SQLITE.join('|')})?$`);
+
+export const isUnfinished = (path: string) => UNFINISHED.test(path);
+
+/** No run pauses for so long while it writes a file. */
+const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+
+export const isOldUnfinished = (path: string) =>
+  isUnfinished(path) && Date.now() - statSync(path).mtimeMs > LEFTOVER_MS;
 
 /** Removes what runs that were killed have left in a folder. */
-export function removeLeftovers(folder: string): void {
-  try {
-    for (const found of readdirSync(folder)) {
-      if (!LEFTOVER.test(found)) continue;
-      const path = join(folder, found);
-      if (Date.now() - statSync(path).mtimeMs > LEFTOVER_MS) rmSync(path, { force: true });
+export function removeLeftovers(
+  folder: string,
+  isLeftover: (path: string) => boolean = isOldUnfinished,
+): void {
+  for (const path of listFolder(folder))
+    try {
+      if (isLeftover(path)) removeAll(path);
+    } catch {
+      // Another run removed it first, or it cannot be read.
     }
+}
+
+/** Empty if the folder cannot be read: writing says what is wrong with it. */
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
   } catch {
-    // Another run removed it first, or the folder cannot be read: writing says what is wrong with it.
+    return [];
   }
+}
+
+/** A file, with what SQLite keeps beside it, or a folder. */
+function removeAll(path: string): void {
+  for (const suffix of ['', ...OF_SQLITE]) rmSync(path + suffix, { recursive: true, force: true });
 }
 
 /** Errors of the file system as sentences that name the output. */

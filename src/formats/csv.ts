@@ -5,7 +5,7 @@ import type { RawRecord } from '../records/recognise.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
-import { type Row, RowCutter } from './rows.ts';
+import { type Row, RowReader } from './rows.ts';
 
 const PROPERTIES = Object.values(SCHEMAS).flatMap(({ properties }) => Object.entries<Member>(properties));
 const MEMBERS = new Set(PROPERTIES.map(([name]) => name));
@@ -24,49 +24,29 @@ interface Header {
   readonly kind: KindName | undefined;
 }
 
-export class CsvReader implements RecordReader {
-  readonly #rows: RowCutter;
-  readonly #isMapped: boolean;
-  #delimiters = DELIMITERS;
-  #header: Header | undefined;
-  #isRefused = false;
+/** With `isMapped`, the header may name anything. */
+export function createCsvReader(firstLine: number, isMapped = false): RecordReader {
+  let delimiters = DELIMITERS;
+  let header: Header | undefined;
+  let isRefused = false;
 
-  /** With `isMapped`, the header may name anything. */
-  constructor(firstLine: number, isMapped = false) {
-    this.#isMapped = isMapped;
-    this.#rows = new RowCutter(firstLine, (bytes, from) => findRowEnd(bytes, from, this.#delimiters));
-  }
-
-  read(piece: Buffer): Entry[] {
-    const found: Entry[] = [];
-    this.#rows.cut(piece, (row) => this.#readRow(row, found));
-    return found;
-  }
-
-  end(): Entry[] {
-    const found: Entry[] = [];
-    this.#rows.end((row) => this.#readRow(row, found));
-    return found;
-  }
-
-  #readRow(row: Row, found: Entry[]): void {
-    if (this.#isRefused) return;
-    if (this.#header !== undefined) found.push(readRow(row, this.#header, this.#isMapped));
-    else this.#readHeader(row, found);
-  }
-
-  #readHeader(row: Row, found: Entry[]): void {
+  function read(row: Row): readonly Entry[] {
+    if (isRefused) return [];
+    if (header !== undefined) return [readRow(row, header, isMapped)];
     const separator = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
-    if (separator !== undefined && this.#delimiters === DELIMITERS) {
-      this.#delimiters = [separator];
-      return;
+    if (separator !== undefined && delimiters === DELIMITERS) {
+      delimiters = [separator];
+      return [];
     }
-    const header = readHeader(row, this.#isMapped, this.#delimiters);
-    this.#isRefused = 'line' in header;
-    if ('line' in header) return void found.push(header);
-    this.#header = header;
-    this.#delimiters = [header.delimiter];
+    const found = readHeader(row, isMapped, delimiters);
+    isRefused = 'line' in found;
+    if ('line' in found) return [found];
+    header = found;
+    delimiters = [found.delimiter];
+    return [];
   }
+
+  return new RowReader(firstLine, (bytes, from) => findRowEnd(bytes, from, delimiters), read);
 }
 
 /** The place of the line feed that ends the row at `from`: others stand in quotation marks. */

@@ -2,12 +2,12 @@
 // records.
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { CsvReader } from './csv.ts';
+import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoRecordsError, type RecordReader } from './entry.ts';
 import { HarReader } from './har.ts';
 import { JsonReader } from './json.ts';
 import { isWholeObject, LIST_NAMES } from './json-text.ts';
-import { NdjsonReader } from './rows.ts';
+import { createNdjsonReader } from './rows.ts';
 
 interface ReadOptions {
   /** For a map: objects may have any members, and lie in lists with these names. */
@@ -70,8 +70,8 @@ async function createReader(text: string, line: number, { lists }: ReadOptions):
   const hasLists = lists !== undefined && lists.length > 0;
   if (first === '[' || (first === '{' && (hasLists || !hasRecordsOnLines(text))))
     return new JsonReader(line, lists);
-  if (first === '{' || first === undefined) return new NdjsonReader(line);
-  return new CsvReader(line, lists !== undefined);
+  if (first === '{' || first === undefined) return createNdjsonReader(line);
+  return createCsvReader(line, lists !== undefined);
 }
 
 /** A response body may be one long line: its records are read one by one. */

@@ -14,45 +14,56 @@ export interface Row {
 /** The place of the line feed that ends the row at `from`; -1 if that is still to come. */
 type FindEnd = (bytes: Buffer, from: number) => number;
 
-export class RowCutter {
+/** Reads rows one by one: `readRow` makes entries of each, and of the beginning of one that is too long. */
+export class RowReader implements RecordReader {
   readonly #findEnd: FindEnd;
+  readonly #readRow: (row: Row) => readonly Entry[];
   #line: number;
   #held: Buffer = Buffer.alloc(0);
   /** Whether the rest of a row that is too long is passed over, up to the next line feed. */
   #isSkipping = false;
 
-  constructor(firstLine: number, findEnd: FindEnd) {
+  constructor(firstLine: number, findEnd: FindEnd, readRow: (row: Row) => readonly Entry[]) {
     this.#line = firstLine;
     this.#findEnd = findEnd;
+    this.#readRow = readRow;
   }
 
-  /** Calls `onRow` with each row that ends in the piece, and with the beginning of one that is too long. */
-  cut(piece: Buffer, onRow: (row: Row) => void): void {
+  read(piece: Buffer): Entry[] {
+    const found: Entry[] = [];
     const held = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
     let from = 0;
     for (;;) {
       const end = this.#isSkipping ? held.indexOf(NEWLINE, from) : this.#findEnd(held, from);
       if (end === -1) break;
       const bytes = held.subarray(from, end);
-      if (!this.#isSkipping && !isBlank(bytes)) onRow({ line: this.#line, bytes });
+      this.#add(bytes, found);
       this.#isSkipping = false;
       this.#line += countLines(bytes) + 1;
       from = end + 1;
     }
     this.#held = held.subarray(from);
-    if (this.#held.length > LONGEST_RECORD) this.#skip(onRow);
+    if (this.#held.length > LONGEST_RECORD) this.#skip(found);
+    return found;
   }
 
-  #skip(onRow: (row: Row) => void): void {
-    if (!this.#isSkipping) onRow({ line: this.#line, bytes: this.#held });
+  #skip(found: Entry[]): void {
+    this.#add(this.#held, found);
     this.#isSkipping = true;
     this.#line += countLines(this.#held);
     this.#held = this.#held.subarray(this.#held.length);
   }
 
-  /** Calls `onRow` with what stands behind the last line feed. */
-  end(onRow: (row: Row) => void): void {
-    if (!this.#isSkipping && !isBlank(this.#held)) onRow({ line: this.#line, bytes: this.#held });
+  /** What stands behind the last line feed. */
+  end(): Entry[] {
+    const found: Entry[] = [];
+    this.#add(this.#held, found);
+    return found;
+  }
+
+  #add(bytes: Buffer, found: Entry[]): void {
+    if (this.#isSkipping || isBlank(bytes)) return;
+    for (const entry of this.#readRow({ line: this.#line, bytes })) found.push(entry);
   }
 }
 
@@ -64,27 +75,8 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-export class NdjsonReader implements RecordReader {
-  readonly #rows: RowCutter;
+export const createNdjsonReader = (firstLine: number) =>
+  new RowReader(firstLine, (bytes, from) => bytes.indexOf(NEWLINE, from), readLine);
 
-  constructor(firstLine: number) {
-    this.#rows = new RowCutter(firstLine, (bytes, from) => bytes.indexOf(NEWLINE, from));
-  }
-
-  read(piece: Buffer): Entry[] {
-    const found: Entry[] = [];
-    this.#rows.cut(piece, (row) => readLine(row, found));
-    return found;
-  }
-
-  end(): Entry[] {
-    const found: Entry[] = [];
-    this.#rows.end((row) => readLine(row, found));
-    return found;
-  }
-}
-
-function readLine({ line, bytes }: Row, found: Entry[]): void {
-  if (bytes.length > LONGEST_RECORD) found.push(tooLong(line));
-  else for (const entry of readBytes(bytes, line)) found.push(entry);
-}
+const readLine = ({ line, bytes }: Row) =>
+  bytes.length > LONGEST_RECORD ? [tooLong(line)] : readBytes(bytes, line);

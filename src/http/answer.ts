@@ -80,7 +80,8 @@ export function sendRendered(
   render: () => string,
 ): FastifyReply {
   if (matches(reply.request.headers['if-none-match'], headers.etag)) return sendNotModified(reply, headers);
-  return reply.headers(headers).send(render());
+  // As bytes: Node takes several times as long to write a string of 20 KB.
+  return reply.headers(headers).send(Buffer.from(render()));
 }
 
 // If-None-Match (RFC 9110, 13.1.2): lists, `*`, weak comparison. Anything that is not an entity tag is ignored.

@@ -1,13 +1,18 @@
 // What people see of an import: its progress, records that look like mistakes, what was mended, and the counts at the end.
+import { closeSync, fstatSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { asOutputErrors, OutputError, openOutput } from '../files/output.ts';
 import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
-import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import type { Entry } from '../formats/entry.ts';
+import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
+import { nearest } from '../records/nearest.ts';
+import type { Fault } from '../records/normalise.ts';
 import { brief, counted, printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import type { Row } from '../records/row.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { takedownKey } from '../records/user-name.ts';
-import type { Tallies } from '../stores/load.ts';
+import type { Misfit, Tallies } from '../stores/load.ts';
 
 export interface Progress {
   readonly phase: 'reading' | 'writing';
@@ -117,3 +122,120 @@ export function createWarnings(placeName: (place: number) => string) {
 
 const mayBeHtml = (text: string) => text.includes('<') || text.includes('&');
 const isHtml = (value: unknown) => typeof value === 'string' && mayBeHtml(value) && HTML.test(value);
+
+// Members of the files that no record has: misspelt ones would otherwise become empty without a word.
+
+const MEMBERS = new Map(KIND_NAMES.map((kind) => [kind, new Set(Object.keys(SCHEMAS[kind].properties))]));
+
+/** How many different names are counted one by one. */
+const MOST_NAMES = 20;
+
+export function createUnused() {
+  const found = new Map<string, { count: number; readonly meant: string | undefined }>();
+  let others = 0;
+
+  function add(name: string, members: ReadonlySet<string>): void {
+    const known = found.get(name);
+    if (known !== undefined) known.count++;
+    else if (found.size === MOST_NAMES) others++;
+    else found.set(name, { count: 1, meant: nearest(name, [...members]) });
+  }
+
+  return {
+    look(source: RawRecord, kind: KindName): void {
+      const members = MEMBERS.get(kind) as ReadonlySet<string>;
+      for (const name in source) if (!members.has(name)) add(brief(name), members);
+    },
+    /** How often each came. */
+    counts: () => Object.fromEntries([...found].map(([name, { count }]) => [name, count])),
+    /** A line that names them all; none if all members were used. */
+    lines(): string[] {
+      const names = [...found].map(([name, { count, meant }]) => {
+        const times = `${name || '(no name)'} (${counted(count, 'time')})`;
+        return meant === undefined ? times : `${times}: ${meant}?`;
+      });
+      if (others > 0) names.push(`others (${counted(others, 'time')})`);
+      return names.length === 0 ? [] : [`not used: ${names.join(', ')}`];
+    },
+  };
+}
+
+// Reports the faults of an import, counts the faulty records, and writes them to a file.
+
+const LONGEST_RETURNED = 300;
+/** A place is a file's index times this, plus the line: no file has that many lines, and no import that many files. */
+const LINES = 2 ** 32;
+
+export const encodePlace = (file: number, line: number) => file * LINES + line;
+
+/** A place as `FILE:LINE`. */
+export const describePlace = (files: readonly string[], place: number) =>
+  `${displayName(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
+
+export type FaultReport = ReturnType<typeof createFaultReport>;
+
+export function createFaultReport(
+  files: readonly string[],
+  onFault: (line: string) => void,
+  rejects: Rejects | undefined,
+  isMapped: boolean,
+) {
+  let records = 0;
+
+  function tell(place: number, { member, reason, got }: Fault, returned?: string): void {
+    const value = got === '' ? '' : `, got "${got}"`;
+    const origin = returned === undefined ? '' : `; the map returned ${brief(returned, LONGEST_RETURNED)}`;
+    onFault(printable(`${describePlace(files, place)}: ${member}: ${reason}${value}${origin}`));
+  }
+
+  return {
+    /** How many records were faulty. */
+    count: () => records,
+    entry(place: number, entry: Entry, found: readonly Fault[]): void {
+      records++;
+      const text = entry.text();
+      for (const fault of found) tell(place, fault, entry.isMapped ? text : undefined);
+      rejects?.add(text);
+    },
+    misfit(misfit: Misfit): void {
+      records++;
+      tell(misfit.place, misfit, isMapped ? misfit.record : undefined);
+      rejects?.add(misfit.record);
+    },
+  };
+}
+
+export const displayName = (file: string) => (file === '-' ? 'standard input' : file);
+
+export type Rejects = ReturnType<typeof openRejects>;
+
+/**
+ * A file of records or users that were left out. It is written synchronously: a store reports misfits in the midst of one
+ * long operation, and what waits for an asynchronous stream would pile up in memory.
+ */
+export function openRejects(file: string, inputs: readonly string[]) {
+  const output = openOutput(file, inputs);
+  const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
+  let isKept = false;
+  return {
+    add: (record: string) => asOutputErrors(file, () => writeFileSync(fd, `${record}\n`)),
+    /** Makes what was added durable. Devices and pipes cannot be. */
+    sync(): void {
+      if (fstatSync(fd).isFile()) asOutputErrors(file, () => fsyncSync(fd));
+    },
+    /** Puts the file in its place. If that fails, the unfinished file stays, and the error names it. */
+    commit(): void {
+      isKept = true;
+      try {
+        output.commit();
+      } catch (error) {
+        throw new OutputError(`${(error as Error).message}; what was left out is in ${output.path}`);
+      }
+    },
+    /** Closes the file, and removes it unless it was committed. */
+    [Symbol.dispose](): void {
+      closeSync(fd);
+      if (!isKept) output.discard();
+    },
+  };
+}

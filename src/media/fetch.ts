@@ -2,19 +2,18 @@
 // copies, and links them.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../files/terminal.ts';
+import { brief, counted, joinReasons } from '../records/printable.ts';
 import { createFileClient, type FileClient, isTooLong } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { MediaEntry } from '../stores/media.ts';
-import type { StoreHandle } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { fileReceiver, placeholderReason, QuotaReached } from './receive.ts';
-import { createOutcomes, describeFetch, type FetchOutcome, HOSTS_OPTION, type Outcomes } from './report.ts';
-import { makeSmallFiles } from './small-files.ts';
-import { loadShrink, type Shrink } from './small-pictures.ts';
+import { loadShrink, makeSmallFiles, type Shrink } from './small-files.ts';
 
 export interface FetchOptions extends HostFlags {
   /** Whether attachments and audio are fetched as well. */
@@ -31,7 +30,8 @@ export interface FetchOptions extends HostFlags {
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
-  readonly openArchive: () => Promise<StoreHandle<Archive>>;
+  /** The URL of the database. */
+  readonly database: string;
   readonly writer: Pick<Writer, 'saveMedia' | 'savePicture' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export async function runFetch(options: FetchOptions) {
 }
 
 /** A run of the command. */
-export interface Fetch {
+interface Fetch {
   readonly options: FetchOptions;
   readonly folder: MediaFolder;
   readonly originals: Originals;
@@ -61,9 +61,9 @@ export interface Fetch {
 
 /** Returns undefined if a takedown happened; the caller lists the originals again. */
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
-  const { mediaUrl, mediaHosts, sites, signal, openArchive } = options;
+  const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
-  const archive = await openArchive();
+  const archive = await openArchive(options.database);
   const saver = createSaver(options.writer, await archive.takedownsMark());
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, quota: { left: options.mediaQuota }, outcomes, saver };
@@ -197,4 +197,67 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
 async function removeUnsaved({ options, folder, saver }: Listing): Promise<void> {
   const names = saver.unsaved().flatMap(({ file }) => file ?? []);
   for (const name of await options.writer.unknownFiles(names)) await folder.remove(name);
+}
+
+// What becomes of originals: counts it, reports each failure, and sums it up.
+
+/** The option that names hosts. */
+const HOSTS_OPTION = '--media-hosts';
+const LONGEST_SHOWN = 120;
+
+/** `gone`: the host says that there is no such file. `notNamed`: its host may not be asked. */
+type FetchOutcome = 'fetched' | 'gone' | 'placeholder' | 'notNamed' | 'failed';
+
+type Outcomes = ReturnType<typeof createOutcomes>;
+
+function createOutcomes(onFault: (line: string) => void) {
+  const counts = { fetched: 0, present: 0, gone: 0, placeholder: 0, notNamed: 0, failed: 0 };
+  const reported = new Set<string>();
+
+  return {
+    counts,
+    add(entry: MediaEntry, outcome: FetchOutcome): void {
+      counts[outcome]++;
+      if (outcome === 'fetched' || outcome === 'placeholder') return;
+      const reason = brief(entry.reason, LONGEST_SHOWN);
+      // Once for each host: the lines of its pictures would hide all others.
+      const line = outcome === 'notNamed' ? reason : `${brief(entry.url, LONGEST_SHOWN)}: ${reason}`;
+      if (outcome !== 'notNamed' || !reported.has(line)) onFault(line);
+      if (outcome === 'notNamed') reported.add(line);
+    },
+  };
+}
+
+interface FetchResult {
+  readonly originals: Outcomes['counts'];
+  /** How many were to be fetched. */
+  readonly total: number;
+  /** What copies are linked with. */
+  readonly mediaUrl: string;
+  /** How many profiles and lists of items name other addresses now. */
+  readonly relinked: number;
+  /** Of how many copies small files were made. */
+  readonly shrunk: number;
+  /** Why the run ended before the last original; undefined if it did not. */
+  readonly stopped: string | undefined;
+}
+
+/** `isAnyHostNamed`: a host may be asked. */
+function describeFetch(result: FetchResult, isAnyHostNamed: boolean) {
+  const { originals, total, mediaUrl, relinked, shrunk, stopped } = result;
+  const { fetched, present, gone, placeholder, notNamed, failed } = originals;
+  const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
+  if (placeholder > 0) counts.push(`${placeholder} refused as placeholders`);
+  if (notNamed > 0) counts.push(`${notNamed} on hosts that are not named`);
+  const small = shrunk > 0 ? `\nsmall files made of ${counted(shrunk, 'picture')}` : '';
+  const linked = `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`;
+  return {
+    summary: `pictures: ${counts.join(', ')}${fetched + present > 0 ? `\n${linked}` : ''}${small}`,
+    result,
+    failure: joinReasons(
+      stopped !== undefined && `${stopped}; the same command continues where this run ended`,
+      !isAnyHostNamed && notNamed > 0 && `no host may be asked: name hosts with ${HOSTS_OPTION}`,
+      failed > 0 && `${failed} of ${counted(total + present, 'picture')} failed`,
+    ),
+  };
 }

@@ -3,8 +3,11 @@
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { nameUnfinished, outputError, removeLeftovers } from '../files/output.ts';
 import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../records/media-types.ts';
+import type { Copy } from '../stores/media.ts';
+import { openArchive } from '../stores/open.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -115,3 +118,18 @@ function* listFiles(path: string): Generator<StoredFile[]> {
 }
 
 const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+// All copies that a database knows, page by page: a long task holds no transaction, and leaves signals their turn.
+
+export async function* listCopies(database: string): AsyncGenerator<Copy> {
+  for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
+    const copies = await readPage(database, after);
+    yield* copies;
+    after = copies.at(-1)?.file;
+  }
+}
+
+async function readPage(database: string, after: string): Promise<Copy[]> {
+  await using archive = await openArchive(database);
+  return await archive.copies(after);
+}

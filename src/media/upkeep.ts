@@ -7,16 +7,14 @@ import type { Terminal } from '../files/terminal.ts';
 import { copyHash } from '../records/media-types.ts';
 import { brief } from '../records/printable.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
-import type { Archive } from '../stores/archive.ts';
 import type { Copy } from '../stores/media.ts';
-import type { StoreHandle } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import { listCopies } from './copies.ts';
-import { createMediaFolder, isCopy, type MediaFolder, type StoredFile } from './folder.ts';
+import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
-  readonly openArchive: () => Promise<StoreHandle<Archive>>;
+  readonly database: string;
   readonly removeDamaged: boolean;
   readonly out: Terminal;
   readonly signal: AbortSignal;
@@ -24,13 +22,13 @@ interface CheckOptions {
 
 const LONGEST_SHOWN = 120;
 
-export async function runCheck({ openArchive, mediaDir, removeDamaged, out, signal }: CheckOptions) {
+export async function runCheck({ database, mediaDir, removeDamaged, out, signal }: CheckOptions) {
   const folder = createMediaFolder(mediaDir);
   using report = createRunReport(out, 'checking', 'files');
-  const files = await countFiles(openArchive);
+  const files = await countFiles(database);
   const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
   const run = createRun({ report, signal, total: files });
-  await run.each([listCopies(openArchive)], 1, async (copy) => {
+  await run.each([listCopies(database)], 1, async (copy) => {
     const [state, file] = await checkCopy(folder, copy);
     counts[state]++;
     if (state === 'sound') return;
@@ -40,8 +38,8 @@ export async function runCheck({ openArchive, mediaDir, removeDamaged, out, sign
   return counts;
 }
 
-async function countFiles(openArchive: CheckOptions['openArchive']): Promise<number> {
-  await using archive = await openArchive();
+async function countFiles(database: string): Promise<number> {
+  await using archive = await openArchive(database);
   return (await archive.mediaSummary()).files;
 }
 

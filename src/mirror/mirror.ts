@@ -1,24 +1,24 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FormatError } from '../formats/entry.ts';
-import { openRejects } from '../import/faults.ts';
 import type { RecordMap } from '../import/map.ts';
-import { type Family, findKind, KINDS } from '../records/kinds.ts';
+import { describeMended, openRejects, summary } from '../import/report.ts';
+import { type Family, findKind, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
-import { printable } from '../records/printable.ts';
+import { counted, countedPart, joinReasons, printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
 import { createHosts } from '../remote/host.ts';
 import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList } from '../remote/user-list.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
 import { StoreError } from '../stores/errors.ts';
+import type { Tallies } from '../stores/load.ts';
 import { refuseExcess } from '../stores/removal-limit.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Mirror, MirrorOptions, Visit } from './context.ts';
 import { loadAndNote, noteRun, readUsers, warn } from './load.ts';
 import { createMemory, type LastFetch, type MirrorMemory, tryNote } from './memory.ts';
-import { describeMirror, newCounts, newTallies } from './report.ts';
 import { visitUser } from './visit.ts';
 
 /** A batch ends after this number of users or bytes of their records: it must fit into memory. */
@@ -188,4 +188,54 @@ async function refuseTooMany(removed: number, { family, options }: Mirror): Prom
   await using archive = await options.openArchive();
   const { [kind]: of } = await archive.counts();
   refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], options.maxRemoved);
+}
+
+// What a mirror has come to, for programs and for people, and why it failed.
+
+const COUNTS = ['found', 'unchanged', 'unknown', 'refused', 'failed', 'takenDown', 'pruned'] as const;
+const newCounts = () => Object.fromEntries(COUNTS.map((name) => [name, 0])) as Mirror['counts'];
+
+const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
+const newTallies = () => Object.fromEntries(KIND_NAMES.map((kind) => [kind, newTally()])) as Tallies;
+
+/** `total` counts all names, `invalid` those that no user can have. `refusal` says why no user was pruned. */
+function describeMirror(
+  { counts, tallies, mender, run, memory }: Mirror,
+  { total, invalid, refusal }: { total: number; invalid: number; refusal: string | undefined },
+) {
+  const [skipped, stopped] = [run.skipped(), run.stopped()];
+  const { found, unchanged, unknown, refused, takenDown, pruned } = counts;
+  const numbers: [number, string][] = [
+    [refused, 'refused'],
+    [takenDown, 'taken down here'],
+    [skipped, 'already done by the unfinished run'],
+    [pruned, 'removed here'],
+  ];
+  const more = numbers.filter(([count]) => count > 0).map(([count, what]) => `, ${count} ${what}`);
+  const users = `users: ${found} found, ${unchanged} unchanged, ${unknown} unknown, ${counts.failed} failed`;
+  const isLoaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
+  const failed = counts.failed + invalid;
+  return {
+    summary: [
+      users + more.join(''),
+      ...describeMended(mender.counts),
+      ...(isLoaded ? [summary(tallies)] : []),
+    ].join('\n'),
+    result: { users: { ...counts, skipped }, tallies, mended: mender.counts },
+    failure: joinReasons(
+      stopped !== undefined && `${stopped}; the same command continues where this run ended`,
+      stopped === undefined &&
+        unknown > 0 &&
+        refused === 0 &&
+        !memory.isAnyUserKnown() &&
+        'the site knows none of the users it was asked for: check --from and --variant',
+      failed > 0 && `${failed} of ${counted(total, 'user')} failed`,
+      refused > 0 &&
+        `${countedPart(refused, total, 'user', ['was', 'were'])} refused, because this mirror did not import what is here: ` +
+          'use a second database (--database-url) for another site, or --adopt for users of this site',
+      refusal,
+    ),
+    /** Whether the run came to its end and has copied a user. */
+    isComplete: stopped === undefined && found + unchanged + skipped > 0,
+  };
 }

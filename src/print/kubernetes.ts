@@ -13,15 +13,19 @@ const EXAMPLE_NETWORK = '10.0.0.0/8';
 const NOTICE = 5;
 
 export function kubernetes(input: PrintInput): string {
-  const source = input.file === undefined ? 'postgres' : 'claim';
+  const isOne = hasFile(input);
   return `# Kubernetes for Vitrine: \`vitrine print kubernetes | kubectl apply -f -\`, after changing \`image\` and TRUST_PROXY.
-${source === 'claim' ? IMPORT : SECRET}${workload(input, source)}${surroundings(input, source)}`;
+# Import data with: kubectl exec -i ${isOne ? 'vitrine-0' : 'deploy/vitrine'} -- vitrine import - < people.ndjson
+${isOne ? '' : SECRET}${workload(input)}${NETWORK}${ingress(input)}${isOne ? '' : DISRUPTION}`;
 }
 
-function workload(input: PrintInput, source: DataSource): string {
+/** One pod has the file; with PostgreSQL there may be several. */
+const hasFile = ({ file }: PrintInput) => file !== undefined;
+
+function workload(input: PrintInput): string {
   const { port, stopTime, memory, trustProxy = EXAMPLE_NETWORK } = input;
   const adminPort = containerAdminPort(input);
-  const isOne = source === 'claim';
+  const isOne = hasFile(input);
   const notice = hasDelay(input) ? 0 : NOTICE;
   return `
 apiVersion: apps/v1
@@ -64,14 +68,14 @@ ${lines(listSettings(input), '            ')}          ports:
             periodSeconds: 10
             failureThreshold: 6
           volumeMounts:
-${source === 'postgres' ? SECRET_MOUNT : '            - { name: data, mountPath: /data }\n'}${listVolumes(input, source)}${SERVICE}`;
+${isOne ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${listVolumes(input)}${SERVICE}`;
 }
 
 /** Volumes: the data, and the folder of pictures from a claim of the operator's. */
-function listVolumes(input: PrintInput, source: DataSource): string {
+function listVolumes(input: PrintInput): string {
   const hasMedia = mountedMedia(input) !== undefined;
-  const volumes = `${source === 'postgres' ? SECRET_VOLUME : ''}${hasMedia ? MEDIA_VOLUME : ''}`;
-  const claim = source === 'claim' ? VOLUME : '';
+  const volumes = `${hasFile(input) ? '' : SECRET_VOLUME}${hasMedia ? MEDIA_VOLUME : ''}`;
+  const claim = hasFile(input) ? VOLUME : '';
   return `${hasMedia ? MEDIA_VOLUME_MOUNT : ''}${volumes === '' ? '' : `      volumes:\n${volumes}`}${claim}`;
 }
 
@@ -94,8 +98,6 @@ spec:
   selector: { app: vitrine }
   ports:
     - { name: http, port: 80, targetPort: http }
-`;
-const IMPORT = `# Import data with: kubectl exec -i vitrine-0 -- vitrine import - < people.ndjson
 `;
 const SECRET = `# The database: kubectl create secret generic vitrine --from-file=database-url, a file with the postgres:// URL.
 `;
@@ -126,19 +128,13 @@ const MEDIA_VOLUME = `        - name: media
           persistentVolumeClaim: { claimName: vitrine-media }
 `;
 
-// What stands around the pods in Kubernetes: who may reach them, what may be taken away at a time, and the nightly import.
-
-/** Where the data of the pods comes from. */
-type DataSource = 'claim' | 'postgres';
+// What stands around the pods in Kubernetes: who may reach them, and what may be taken away at a time.
 
 const IMAGE = 'registry.example.org/vitrine:1';
 const POD_SECURITY =
   '{ runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: RuntimeDefault } }';
 const CONTAINER_SECURITY =
   '{ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }';
-
-export const surroundings = (input: PrintInput, source: DataSource): string =>
-  `${NETWORK}${ingress(input)}${source === 'claim' ? '' : DISRUPTION}${importJob(source)}`;
 
 /** The kubelet, which asks the probes, is on the node: policies let it pass. */
 const NETWORK = `---
@@ -185,72 +181,3 @@ spec:
   selector:
     matchLabels: { app: vitrine }
 `;
-
-interface ImportData {
-  readonly env: string;
-  /** Volumes besides the files to import: name, mount path, and the source. */
-  readonly volumes: readonly (readonly [name: string, path: string, source: string])[];
-}
-
-const IMPORT_DATA: Record<DataSource, ImportData> = {
-  claim: {
-    env: '{ name: DATABASE_URL, value: /data/site.db }',
-    volumes: [['data', '/data', 'persistentVolumeClaim: { claimName: data-vitrine-0 }']],
-  },
-  postgres: {
-    env: '{ name: DATABASE_URL_FILE, value: /run/secrets/vitrine/database-url }, { name: DATABASE_URL, value: "" }',
-    volumes: [
-      ['data', '/data', 'emptyDir: {}'],
-      ['secret', '/run/secrets/vitrine', 'secret: { secretName: vitrine }'],
-    ],
-  },
-};
-
-/** Only one node can mount the claim. */
-const BESIDE_SERVER = `          affinity:
-            podAffinity:
-              requiredDuringSchedulingIgnoredDuringExecution:
-                - topologyKey: kubernetes.io/hostname
-                  labelSelector:
-                    matchLabels: { app: vitrine }
-`;
-
-function importJob(source: DataSource): string {
-  const { env, volumes } = IMPORT_DATA[source];
-  const mounts = volumes.map(([name, path]) => `- { name: ${name}, mountPath: ${path} }`);
-  return `---
-# The export of the data writes people.ndjson to the claim vitrine-import.
-apiVersion: batch/v1
-kind: CronJob
-metadata:
-  name: vitrine-import
-spec:
-  schedule: "15 3 * * *"
-  concurrencyPolicy: Forbid
-  jobTemplate:
-    spec:
-      backoffLimit: 1
-      template:
-        metadata:
-          labels: { app: vitrine-import }
-        spec:
-          automountServiceAccountToken: false
-          restartPolicy: Never
-${source === 'claim' ? BESIDE_SERVER : ''}          securityContext: ${POD_SECURITY}
-          containers:
-            - name: import
-              image: ${IMAGE}
-              command: [sh, -c, "vitrine import --replace /import/people.ndjson"]
-              securityContext: ${CONTAINER_SECURITY}
-              resources:
-                limits: { memory: 256Mi }
-              env: [${env}]
-              volumeMounts:
-                - { name: import, mountPath: /import, readOnly: true }
-${lines(mounts, '                ')}          volumes:
-            - { name: import, persistentVolumeClaim: { claimName: vitrine-import, readOnly: true } }
-${lines(
-  volumes.map(([name, , source]) => `- { name: ${name}, ${source} }`),
-  '            ',
-)}`;
-}

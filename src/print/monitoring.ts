@@ -1,5 +1,4 @@
-// `vitrine print prometheus-rules` and `vitrine print grafana-dashboard`: the alerts and panels of the table of metrics.
-import type { Metric } from '../telemetry/metric.ts';
+// `vitrine print prometheus-rules`: the alerts of the table of metrics.
 import { METRICS } from '../telemetry/metric-table.ts';
 
 export function prometheusRules(): string {
@@ -26,49 +25,4 @@ ${rules
 `,
   )
   .join('')}`;
-}
-
-const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` };
-/** Of Grafana's grid of 24 columns. */
-const [WIDTH, HEIGHT, COLUMNS] = [8, 8, 3];
-
-export function grafanaDashboard(): string {
-  const panels = METRICS.filter(({ panel }) => panel !== undefined).map((metric, index) =>
-    createPanel(metric, index),
-  );
-  const dashboard = {
-    uid: 'vitrine',
-    title: 'Vitrine',
-    tags: ['vitrine'],
-    schemaVersion: 39,
-    editable: true,
-    refresh: '30s',
-    time: { from: 'now-6h', to: 'now' },
-    templating: {
-      list: [{ name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' }],
-    },
-    panels,
-  };
-  return `${JSON.stringify(dashboard, null, 2)}\n`;
-}
-
-function createPanel({ help, panel }: Metric, index: number) {
-  return {
-    id: index + 1,
-    type: 'timeseries',
-    title: panel?.title,
-    description: help,
-    datasource: DATASOURCE,
-    gridPos: {
-      x: (index % COLUMNS) * WIDTH,
-      y: Math.floor(index / COLUMNS) * HEIGHT,
-      w: WIDTH,
-      h: HEIGHT,
-    },
-    fieldConfig: { defaults: { unit: panel?.unit ?? 'short', min: 0 }, overrides: [] },
-    options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi' } },
-    targets: [
-      { refId: 'A', datasource: DATASOURCE, expr: panel?.expr, legendFormat: panel?.legend ?? panel?.title },
-    ],
-  };
 }

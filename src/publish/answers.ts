@@ -56,17 +56,32 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
   // Without tags: files of many users share their headers.
   const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, purge: [] };
   const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
-  const { app } = buildApp({ config: quiet, store, telemetry });
+  // A server shows pages without the names that they begin with while these cannot be read. A published page would stay so.
+  let unread: { readonly error: unknown } | undefined;
+  const firstUsers: Reader['firstUsers'] = async (...args) => {
+    try {
+      return await store.firstUsers(...args);
+    } catch (error) {
+      unread = { error };
+      throw error;
+    }
+  };
+  const { app } = buildApp({ config: quiet, store: { ...store, firstUsers }, telemetry });
   const addresses: string[] = [];
   app.addHook('onRoute', ({ method, url }) => {
     if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
   });
   addPlatformAddress(app, config, platform);
+  const askWhole: Answers['ask'] = async (...request) => {
+    const content = await ask(app, ...request);
+    if (unread !== undefined) throw unread.error;
+    return content;
+  };
   await app.ready();
   return {
-    ask: (address, host, known) => ask(app, address, host, known),
+    ask: askWhole,
     readHeaders: (samples) => readHeaders(app, samples),
-    siteFiles: await listSiteFiles(app, addresses, listHosts(config)),
+    siteFiles: await listSiteFiles(askWhole, addresses, listHosts(config)),
     [Symbol.asyncDispose]: async () => app.close(),
   };
 }
@@ -139,11 +154,15 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /** The files that are there once: all addresses without parameters that are answered with 200. */
-async function listSiteFiles(app: App, addresses: readonly string[], hosts: readonly (string | undefined)[]) {
+async function listSiteFiles(
+  ask: Answers['ask'],
+  addresses: readonly string[],
+  hosts: readonly (string | undefined)[],
+) {
   const files = new Map<string, SiteFile>();
   for (const host of hosts)
     for (const address of addresses) {
-      const content = await ask(app, address, host);
+      const content = await ask(address, host);
       if (typeof content !== 'object') continue;
       const name = address === '/' ? '/index' : address;
       const type = content.type.split(';')[0] as string;

@@ -11,15 +11,18 @@ import { VERSION } from '../package-files.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { createRunReport } from '../runs/each.ts';
-import type { Archive } from '../stores/archive.ts';
+import type { ChangeSet } from '../stores/changes.ts';
 import { openArchive, openReader } from '../stores/open.ts';
 import { toStoreError } from '../stores/sqlite/errors.ts';
 import { VARIANTS } from '../variants.ts';
 import { openAnswers } from './answers.ts';
-import { checkLimits } from './limits.ts';
+import { caddy } from './caddy.ts';
+import type { PlatformName } from './choices.ts';
 import { isDriverError } from './manifest.ts';
-import { PLATFORMS } from './platforms.ts';
+import { nginx } from './nginx.ts';
+import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type Run } from './run.ts';
+import type { ConfigInput } from './tables.ts';
 import { listTargets, showsOldItems } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
 import { publishOnce } from './update.ts';
@@ -45,26 +48,31 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
   await using answers = await openAnswers(options, store);
-  const readArchive = <T>(read: (archive: Archive) => Promise<T>) =>
-    useArchive(open, config.databaseUrl, read);
   const run = {
     ...options,
     store,
     answers,
-    readArchive,
+    openArchive: () => open(config.databaseUrl),
     counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
   };
-  await checkLimits(run);
   using tree = dryRun ? openTrial(folder, platform) : await openTree(folder, platform, signal);
   const { input, headers } = await publishUntilUnchanged(run, tree);
   let warning: string | undefined;
   if (!dryRun) {
     const targets = listTargets(config, without, answers.siteFiles);
-    warning = await tree.serve(input, PLATFORMS[platform].write({ config, folder, targets, headers }));
+    warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
     if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   }
   return report(run, tree, warning);
 }
+
+/** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
+const WRITERS: Record<PlatformName, (input: ConfigInput) => Readonly<Record<string, string>>> = {
+  nginx: (input) => ({ 'nginx.conf': nginx(input) }),
+  caddy: (input) => ({ Caddyfile: caddy(input) }),
+  cloudflare,
+  netlify,
+};
 
 const MAX_PASSES = 10;
 const LAG_MS = 1000;
@@ -82,9 +90,7 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
   using progress = createRunReport(run.out, 'publishing');
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
-    const { generation, changes } = await run.readArchive((archive) =>
-      archive.changes(since ?? undefined, { withOldItems }),
-    );
+    const { generation, changes } = await readChanges(run, since, withOldItems);
     if (store.version() < generation) {
       // Of several PostgreSQL hosts, the one that is read from is behind.
       await setTimeout(LAG_MS, undefined, { signal }).catch(() => nextTurn(signal));
@@ -93,7 +99,6 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
     await publishOnce(run, tree, changes, (done) => progress.progress(Math.min(done, total), total));
     const headers = await answers.readHeaders(tree.manifest.samples());
-    await nextTurn(signal);
     if (store.version() === generation || dryRun) {
       if (headers.fault !== undefined && !dryRun) throw new OutputError(headers.fault);
       return { input: { generation: counts.incomplete === 0 ? generation : null, settings }, headers };
@@ -105,13 +110,9 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
   );
 }
 
-async function useArchive<T>(
-  open: typeof openArchive,
-  url: string,
-  read: (archive: Archive) => Promise<T>,
-): Promise<T> {
-  await using archive = await open(url);
-  return await read(archive);
+async function readChanges(run: Run, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
+  await using archive = await run.openArchive();
+  return await archive.changes(since ?? undefined, { withOldItems });
 }
 
 /** Settings that change files of users. Those that are there once are asked for in each run. */
@@ -121,10 +122,12 @@ const SHAPING: readonly SettingName[] = [
 ];
 
 /** All that shapes the files, besides the data. */
-async function digestSettings({ config, platform, without, readArchive }: Run): Promise<string> {
+async function digestSettings(run: Run): Promise<string> {
+  const { config, platform, without } = run;
   const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
+  await using archive = await run.openArchive();
   // Which copies older items name is not among the changes.
-  const copies = showsOldItems(config, without) ? await readArchive((archive) => archive.linkedCopies()) : '';
+  const copies = showsOldItems(config, without) ? await archive.linkedCopies() : '';
   return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, copies]));
 }
 

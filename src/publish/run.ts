@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { OutputError } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import type { Archive } from '../stores/archive.ts';
+import type { StoreHandle } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { Answers } from './answers.ts';
 import type { Part, PlatformName } from './choices.ts';
@@ -25,8 +26,8 @@ export interface Run extends PublishOptions {
   readonly store: Reader;
   readonly answers: Answers;
   readonly counts: PublishCounts;
-  /** Reads the data as of now. */
-  readonly readArchive: <T>(read: (archive: Archive) => Promise<T>) => Promise<T>;
+  /** Opens the data as of now. */
+  readonly openArchive: () => Promise<StoreHandle<Archive>>;
 }
 
 export interface PublishCounts {

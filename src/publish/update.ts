@@ -4,9 +4,9 @@ import { statSync } from 'node:fs';
 import { gzipEtag } from '../http/answer.ts';
 import type { ChangeSet } from '../stores/changes.ts';
 import type { Content } from './answers.ts';
+import type { PlatformName } from './choices.ts';
 import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
 import type { Entry, Place } from './manifest.ts';
-import { PLATFORMS } from './platforms.ts';
 import { nextTurn, type Run } from './run.ts';
 import type { Tree } from './tree.ts';
 
@@ -34,6 +34,8 @@ export async function publishOnce(
 }
 
 const PACKED = '.gz';
+/** Platforms that compress answers themselves. */
+const COMPRESSING: ReadonlySet<PlatformName> = new Set(['cloudflare', 'netlify']);
 
 async function publishUnit(run: Run, tree: Tree, { owner, files }: Unit): Promise<void> {
   const before = tree.manifest.find(owner);
@@ -89,7 +91,7 @@ async function publishFile(
     return [...entries, ...packed];
   }
   const entries = writeFile(tree, owner, file, content);
-  const body = PLATFORMS[platform].compresses ? undefined : await content.pack?.();
+  const body = COMPRESSING.has(platform) ? undefined : await content.pack?.();
   if (body) {
     const packedPaths = paths.map(({ path }) => ({ path: path + PACKED, address: null }));
     const packedContent = { ...content, etag: gzipEtag(content.etag), body };

@@ -1,16 +1,14 @@
 // The caches of PURGE as subscribers of changes: nginx by its files, others by HTTP.
 
-import { hash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { changedAddresses } from '../changes/addresses.ts';
 import type { Delivery, Subscriber } from '../changes/notify.ts';
 import type { Config, Environment } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
-import { call } from '../remote/call.ts';
+import { call } from '../remote/host.ts';
 import type { ChangeSet } from '../stores/changes.ts';
 
 type Changes = ChangeSet['changes'];
@@ -23,28 +21,13 @@ export const createCaches = (config: Config, environment: Environment): Subscrib
   config.purge.map((cache) => ({
     name: cache.text,
     repeatAfter: LONGEST_ANSWER,
-    deliver: cache.kind === 'nginx' ? purgeFiles(cache, config) : callService(cache, cache.kind, environment),
+    deliver: cache.kind === 'nginx' ? purgeNginx(cache) : callService(cache, cache.kind, environment),
   }));
 
 function listTags(changes: Changes): string[] {
   if (changes === 'everything') return [SITE_TAG];
   return changes.map(({ family, key }) => userTag(family, key));
 }
-
-/** For more users, finding out would take longer than reading the cache. */
-const MOST_DIRECT = 5000;
-
-/** The canonical addresses of the users, without hosts. */
-function listPaths(config: Config, changes: Changes): string[] {
-  if (changes === 'everything' || changes.length > MOST_DIRECT) return [];
-  const addresses = changes.flatMap((change) => changedAddresses(config, change));
-  return addresses.map((address) => address.replace(/^https?:\/\/[^/]*/, ''));
-}
-
-const purgeFiles =
-  ({ place }: Cache, config: Config) =>
-  ({ changes, signal }: Delivery) =>
-    purgeNginx(place, { tags: listTags(changes), paths: listPaths(config, changes) }, signal);
 
 interface Service {
   readonly url: (place: string) => string;
@@ -102,9 +85,8 @@ function callService({ place, perMinute: limit }: Cache, kind: ServiceName, envi
   };
 }
 
-// nginx keeps each answer in a file with its headers, and forgets an answer when its file is gone. The name of the file is the MD5
-// of host and address, so usual addresses go at once; then all files are read, since there may be other spellings and hosts:
-// 100,000 take a second of CPU, and ten more if they are not in memory.
+// nginx keeps each answer in a file with its headers, and forgets an answer when its file is gone. All files are read: 100,000
+// take a second of CPU, and ten more if they are not in memory.
 
 /** What `userTag` makes. */
 const USER_TAG = new RegExp(`${SITE_TAG}-[0-9a-f]{16}`, 'g');
@@ -114,18 +96,15 @@ const [USUAL_HEAD, LONGEST_HEAD] = [2048, 65_536];
 
 const CACHE_FILE = /^[0-9a-f]{32}$/;
 
-/** Removes what has one of these tags; the usual paths of the same users first. */
-async function purgeNginx(
-  folder: string,
-  { tags, paths }: { readonly tags: readonly string[]; readonly paths: readonly string[] },
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    if (paths.length > 0) removeUsual(folder, paths);
-    await removeTagged(folder, tags, signal);
-  } catch (error) {
-    throw describe(error as NodeJS.ErrnoException);
-  }
+/** Removes what has one of the tags. */
+function purgeNginx({ place }: Cache) {
+  return async ({ changes, signal }: Delivery): Promise<void> => {
+    try {
+      await removeTagged(place, listTags(changes), signal);
+    } catch (error) {
+      throw describe(error as NodeJS.ErrnoException);
+    }
+  };
 }
 
 function describe(error: NodeJS.ErrnoException): Error {
@@ -135,34 +114,6 @@ function describe(error: NodeJS.ErrnoException): Error {
   if (['EACCES', 'EPERM', 'EROFS'].includes(code))
     return new Error(`this command may not change ${path}: run \`vitrine purge\` as root`);
   return error;
-}
-
-function removeUsual(folder: string, paths: readonly string[]): void {
-  for (const host of findHosts(folder))
-    for (const path of paths) {
-      const name = hash('md5', host + path);
-      unlessGone(() => unlinkSync(join(folder, name.slice(-1), name.slice(-3, -1), name)));
-    }
-}
-
-const [SAMPLE, MOST_HOSTS] = [200, 4];
-
-/** The hosts that are most common in a part of the cache. */
-function findHosts(folder: string): string[] {
-  const counts = new Map<string, number>();
-  const buffer = Buffer.alloc(LONGEST_HEAD);
-  let read = 0;
-  for (const part of listFolders(folder)) {
-    if (read >= SAMPLE) break;
-    for (const name of listFiles(part))
-      unlessGone(() => {
-        const [, host = ''] = /\nKEY: ([^/\n]*)/.exec(readHead(join(part, name), buffer)) ?? [];
-        counts.set(host, (counts.get(host) ?? 0) + 1);
-        read++;
-      });
-  }
-  const common = [...counts].sort(([, one], [, other]) => other - one);
-  return common.slice(0, MOST_HOSTS).map(([host]) => host);
 }
 
 async function removeTagged(folder: string, tags: readonly string[], signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import {
   createHttpClient,
   type HttpClient,
   type HttpClientOptions,
+  type HttpRequest,
   type HttpResponse,
   SiteError,
 } from './http-client.ts';
@@ -35,7 +36,7 @@ interface RateOptions {
 }
 
 /** How a run asks other hosts. */
-export interface HostOptions extends RateOptions {
+interface HostOptions extends RateOptions {
   /** Requests at a time to one host. */
   readonly concurrency: number;
   /** Milliseconds to wait for a host that sends nothing. */
@@ -72,7 +73,7 @@ export function createHosts(options: HostOptions) {
   };
 }
 
-export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origin' | 'lookup'>) {
+function createHost(options: HostOptions & Pick<HttpClientOptions, 'origin' | 'lookup'>) {
   const { origin, signal, retries } = options;
   const client = createHttpClient({ ...options, connections: options.concurrency });
   const pace = createPace(options, signal);
@@ -221,4 +222,43 @@ export function createPace({ rate: most, startRate = START_RATE }: RateOptions, 
       pausedUntil = Math.max(pausedUntil, performance.now() + milliseconds);
     },
   };
+}
+
+// Sends one notification to a program of others.
+
+interface Call extends Omit<HttpRequest, 'path'> {
+  readonly url: string;
+  /** What the operator can do if it is refused. */
+  readonly remedy?: string;
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  /** Whether the last notification was accepted. Otherwise this one is sent once. */
+  readonly wasReached: boolean;
+  /** Milliseconds, for all attempts together. */
+  readonly limit?: number;
+}
+
+const LIMIT = 15_000;
+const RETRIES = 2;
+const PACE = { concurrency: 1, rate: 100, startRate: 100, timeout: 5000, userAgent: 'vitrine' };
+
+/** Throws unless the request is accepted. Failures that may pass are repeated; redirects are not followed. */
+export async function call(
+  { url, remedy, ...request }: Call,
+  { signal, wasReached, limit = LIMIT }: CallOptions,
+): Promise<void> {
+  const origin = new URL(url);
+  const path = origin.pathname + origin.search;
+  const timeLimit = AbortSignal.timeout(limit);
+  const ends = AbortSignal.any([signal, timeLimit]);
+  using host = createHost({ ...PACE, retries: wasReached ? RETRIES : 0, origin, signal: ends });
+  const { status } = await host
+    .ask((client) => client.send({ ...request, path }))
+    .catch((error) => {
+      throw timeLimit.aborted ? new SiteError(`no answer within ${limit / 1000} s`, 'site') : error;
+    });
+  const advice = remedy === undefined ? '' : `: ${remedy}`;
+  if (status < 200 || status > 299) throw new SiteError(`status ${status}${advice}`, 'answer');
 }

@@ -2,7 +2,7 @@
 // that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
-import type { ItemSize, Reader } from '../stores/reader.ts';
+import { type History, type ItemSize, MOST_BYTES, type Reader } from '../stores/reader.ts';
 import type { Data } from '../views/read-person.ts';
 
 /** Ids are 1 to 2^63-1. */
@@ -17,30 +17,29 @@ export const isFeedBorder = (id: string) => isOneIn(8n, id);
 /** Pages of people are longer than archives of feeds. */
 export const isPageBorder = (id: string) => isOneIn(16n, id);
 
-/** Bytes of records in a part, which has one item at least: they are read, hashed and parsed for each request. */
-const MOST_BYTES = 128 * 1024;
-
 /** How many of the items fit into one part. */
 function countFitting(items: readonly ItemSize[]): number {
   let bytes = 0;
-  const found = items.findIndex((item, nth) => (bytes += item.bytes) > MOST_BYTES && nth > 0);
+  const found = items.findIndex((item) => (bytes += item.bytes) > MOST_BYTES);
   return found === -1 ? items.length : found;
+}
+
+/** The first of the items that were found. `behind` is the id of the item behind them. */
+function takePart({ profile, items, next }: History, count: number) {
+  const shown = items.slice(0, count);
+  const last = shown.at(-1)?.id;
+  const behind = items[count]?.id ?? next;
+  const records = shown.map(({ record }) => record);
+  return { profile, items: records.map((record): Data => JSON.parse(record)), records, last, behind };
 }
 
 /** The newest items; `older` is the last of them if there are more. */
 export async function readNewest(store: Reader, family: Family, userKey: string, most = ITEM_CAP) {
-  const found = await store.historySizes(family, userKey, { limit: most + 1 });
-  const shown = Math.min(countFitting(found), most);
-  const history = await store.history(family, userKey, { limit: shown });
+  const history = await store.history(family, userKey, { limit: most + 1 });
   if (history === undefined) return undefined;
-  const older = found.length > shown ? found[shown - 1]?.id : undefined;
-  return {
-    profile: history.profile,
-    items: parse(history.records),
-    etag: computeEtag([...history.records, older].join()),
-    older,
-    newer: undefined,
-  };
+  const { records, last, behind, ...part } = takePart(history, most);
+  const older = behind && last;
+  return { ...part, etag: computeEtag([...records, older].join()), older, newer: undefined };
 }
 
 /** Further items, at most, where no border ends them before. */
@@ -50,27 +49,22 @@ const MOST_OLDER = 15;
 export async function readFeed(store: Reader, family: Family, userKey: string, archive?: string) {
   const least = archive === undefined ? ITEM_CAP : 1;
   const from = archive === undefined ? {} : { from: archive };
-  const found = await store.historySizes(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
-  const shown = countInFeed(found, least);
-  const history = await store.history(family, userKey, { ...from, limit: shown });
+  const history = await store.history(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
   if (history === undefined) return undefined;
-  const older = found[shown]?.id;
-  return {
-    profile: history.profile,
-    items: parse(history.records),
-    etag: computeEtag([...history.records, older].join()),
-    older,
-  };
+  const { records, behind: older, ...part } = takePart(history, countInFeed(history.items, least));
+  return { ...part, etag: computeEtag([...records, older].join()), older };
 }
 
-const countInFeed = (items: readonly ItemSize[], least: number) =>
-  Math.min(findBorder(items, isFeedBorder, least) ?? least + MOST_OLDER, countFitting(items));
+const countInFeed = (items: readonly { id: string }[], least: number) =>
+  findBorder(items, isFeedBorder, least) ?? least + MOST_OLDER;
 
 /** What archives of the feed begin with, of all the items of a user. */
 export function listArchives(items: readonly ItemSize[]): string[] {
   const found: string[] = [];
-  const take = (start: number, least: number) =>
-    start + countInFeed(items.slice(start, start + least + MOST_OLDER + 1), least);
+  const take = (start: number, least: number) => {
+    const next = items.slice(start, start + least + MOST_OLDER + 1);
+    return start + Math.min(countInFeed(next, least), countFitting(next));
+  };
   for (let start = take(0, ITEM_CAP); start < items.length; start = take(start, 1))
     found.push(items[start]?.id as string);
   return found;
@@ -84,28 +78,21 @@ const PAGE_SIZE = 30;
  * what the page before begins behind: undefined for the page of the newest.
  */
 export async function readOlder(store: Reader, family: Family, userKey: string, before: string) {
-  const [[start, ...behind], ahead] = await Promise.all([
-    store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 2 }),
+  const [history, ahead] = await Promise.all([
+    store.history(family, userKey, { from: before, limit: PAGE_SIZE + 1, skip: 1 }),
     store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
-  const shown = countOnPage(behind);
-  const history = await store.history(family, userKey, { from: before, limit: shown, skip: 1 });
-  if (start === undefined || shown === 0 || history === undefined) return undefined;
-  const older = behind.length > shown ? behind[shown - 1]?.id : undefined;
+  if (history === undefined || history.items.length === 0) return undefined;
+  const { records, last, behind, ...part } = takePart(history, countOnPage(history.items));
+  const older = behind && last;
   const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
   const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
-  return {
-    profile: history.profile,
-    items: parse(history.records),
-    etag: computeEtag([...history.records, older, newer].join()),
-    older,
-    newer,
-  };
+  return { ...part, etag: computeEtag([...records, older, newer].join()), older, newer };
 }
 
 /** How many of these items are on a page that begins with the first one. */
-const countOnPage = (items: readonly ItemSize[]) =>
-  Math.min((findBorder(items, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1, countFitting(items));
+const countOnPage = (items: readonly { id: string }[]) =>
+  (findBorder(items, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1;
 
 /** How many of these, backwards from the last one of a page, are on it. */
 const countBefore = (items: readonly ItemSize[]) =>
@@ -116,29 +103,27 @@ export function listOlder(items: readonly ItemSize[]): string[] {
   const found: string[] = [];
   for (let start = countFitting(items.slice(0, ITEM_CAP)); start < items.length; ) {
     found.push(items[start - 1]?.id as string);
-    start += countOnPage(items.slice(start, start + PAGE_SIZE + 1));
+    const next = items.slice(start, start + PAGE_SIZE + 1);
+    start += Math.min(countOnPage(next), countFitting(next));
   }
   return found;
 }
 
 /** An item, and the ids of those beside it. */
 export async function readItem(store: Reader, family: Family, userKey: string, id: string) {
-  const [history, [older], [newer]] = await Promise.all([
-    store.history(family, userKey, { from: id, limit: 1 }),
-    store.historySizes(family, userKey, { from: id, limit: 1, skip: 1 }),
+  const [history, [newer]] = await Promise.all([
+    store.history(family, userKey, { from: id, limit: 2 }),
     store.historySizes(family, userKey, { from: id, limit: 1, skip: 1, side: 'newer' }),
   ]);
   if (history === undefined) return undefined;
-  const [item] = parse(history.records);
-  const etag = computeEtag([...history.records, older?.id, newer?.id].join());
-  return { profile: history.profile, item, etag, older: older?.id, newer: newer?.id };
+  const { profile, items, records, behind: older } = takePart(history, 1);
+  const etag = computeEtag([...records, older, newer?.id].join());
+  return { profile, item: items[0], etag, older, newer: newer?.id };
 }
-
-const parse = (records: readonly string[]) => records.map((record): Data => JSON.parse(record));
 
 /** The index of the first item that ends a part, of those from `least` on. */
 function findBorder(
-  items: readonly ItemSize[],
+  items: readonly { id: string }[],
   isBorder: (id: string) => boolean,
   least: number,
 ): number | undefined {

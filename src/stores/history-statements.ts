@@ -26,8 +26,11 @@ export function selectHistory(family: Family, side: Side, columns: string): stri
   ORDER BY items.date ${order}, items.id ${order} LIMIT $3 OFFSET $4`;
 }
 
+export const forEachFamily = <T>(make: (family: Family) => T): Record<Family, T> => ({
+  microblog: make('microblog'),
+  portfolio: make('portfolio'),
+});
+
 /** Something for the items of each family, towards each side. */
-export function forEachSide<T>(make: (family: Family, side: Side) => T): Record<Family, Record<Side, T>> {
-  const both = (family: Family) => ({ older: make(family, 'older'), newer: make(family, 'newer') });
-  return { microblog: both('microblog'), portfolio: both('portfolio') };
-}
+export const forEachSide = <T>(make: (family: Family, side: Side) => T): Record<Family, Record<Side, T>> =>
+  forEachFamily((family) => ({ older: make(family, 'older'), newer: make(family, 'newer') }));

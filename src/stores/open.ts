@@ -64,9 +64,11 @@ export async function checkDatabase(url: string): Promise<CheckResult> {
   return await archive.check();
 }
 
-/** A lock for as long as this process has it, however that ends; undefined while another process does. */
-export const lockFile = async (path: string): Promise<Disposable | undefined> =>
-  (await import('./sqlite/connect.ts')).openExclusive(path, 0);
+/** Makes locks of files, each for as long as this process has it, however that ends; undefined while another process does. */
+export async function loadLocks(): Promise<(path: string) => Disposable | undefined> {
+  const { openExclusive } = await import('./sqlite/connect.ts');
+  return (path) => openExclusive(path, 0);
+}
 
 /** Brings an existing database to the current schema. */
 export async function migrateDatabase(url: string): Promise<MigrationResult> {

@@ -75,11 +75,16 @@ export interface ItemSize {
   readonly bytes: number;
 }
 
-/** A user with their items, newest first, as of one moment. */
-interface History {
+/** Bytes of records in a history, which are read, hashed and parsed for each request. Two of the longest fit. */
+export const MOST_BYTES = 128 * 1024;
+
+/** A user with some of their items, newest first, as of one moment. */
+export interface History {
   readonly profile: Answer;
-  /** As they are served. */
-  readonly records: readonly string[];
+  /** Those that fit; records as they are served. */
+  readonly items: readonly { readonly id: string; readonly record: string }[];
+  /** The id of the first one that does not fit. */
+  readonly next?: string | undefined;
 }
 
 export interface HistoryOptions {
@@ -88,6 +93,9 @@ export interface HistoryOptions {
   readonly limit: number;
   /** How many are left out before. */
   readonly skip?: number;
+}
+
+export interface SizesOptions extends HistoryOptions {
   /** `newer`: from the item on towards the newest one. */
   readonly side?: 'older' | 'newer';
 }
@@ -117,10 +125,10 @@ export interface Reader {
   users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
   /** Those with a word that begins with this key, which is not empty; in the order of these words. */
   search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
-  /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
+  /** Also what the list of the newest items leaves out. Without items: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   /** How large the records of a history are, which are not read. */
-  historySizes(family: Family, userKey: string, options: HistoryOptions): Awaitable<readonly ItemSize[]>;
+  historySizes(family: Family, userKey: string, options: SizesOptions): Awaitable<readonly ItemSize[]>;
   counts(): Awaitable<Counts>;
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;

@@ -8,7 +8,6 @@ export const DATA_METRICS: readonly Metric[] = [
     type: 'gauge',
     help: '1 while requests can be answered, as `/readyz` says; with several workers: while any of them can.',
     read: async ({ unready }) => ((await unready()) === undefined ? 1 : 0),
-    panel: { title: 'Ready', expr: 'vitrine_ready', legend: '{{instance}}' },
     alert: {
       name: 'VitrineNotReady',
       expr: 'vitrine_ready == 0',
@@ -24,22 +23,12 @@ export const DATA_METRICS: readonly Metric[] = [
     type: 'gauge',
     help: 'When the data that is served was last changed.',
     read: ({ store }) => store.lastImport(),
-    panel: {
-      title: 'Age of the data',
-      expr: 'time() - max(vitrine_last_import_timestamp_seconds)',
-      unit: 's',
-    },
   },
   {
     name: 'vitrine_last_import_run_timestamp_seconds',
     type: 'gauge',
     help: 'When an import or a mirror came to its end, also one that changed nothing.',
     read: ({ store }) => store.lastImportRun(),
-    panel: {
-      title: 'Since the last import',
-      expr: 'time() - max(vitrine_last_import_run_timestamp_seconds)',
-      unit: 's',
-    },
     alert: {
       name: 'VitrineImportOverdue',
       expr: 'time() - vitrine_last_import_run_timestamp_seconds > 36 * 3600',
@@ -57,11 +46,6 @@ export const DATA_METRICS: readonly Metric[] = [
     help: 'Records served, by kind: users (`… profile`) and items (`post`, `shot`).',
     read: async ({ store }) =>
       Object.entries(await store.counts()).map(([kind, value]) => ({ labels: { kind }, value })),
-    panel: {
-      title: 'Users and items',
-      expr: 'max by (kind) (vitrine_records)',
-      legend: '{{kind}}',
-    },
     alert: {
       name: 'VitrineLostUsers',
       expr: 'sum by (job, instance) (vitrine_records{kind=~".* profile"}) < 0.5 * sum by (job, instance) (vitrine_records{kind=~".* profile"} offset 1h)',
@@ -93,11 +77,6 @@ export const DATA_METRICS: readonly Metric[] = [
     aggregator: 'min',
     help: '1 while the PostgreSQL host answers and can be read from.',
     read: (sources) => hostSamples(sources, ({ up }) => (up ? 1 : 0)),
-    panel: {
-      title: 'PostgreSQL hosts that answer',
-      expr: 'min by (host) (vitrine_postgres_up)',
-      legend: '{{host}}',
-    },
     alert: {
       name: 'VitrinePostgresDown',
       expr: 'vitrine_postgres_up == 0',
@@ -114,12 +93,6 @@ export const DATA_METRICS: readonly Metric[] = [
     type: 'gauge',
     help: 'How much older the data of the PostgreSQL host is than the newest, by the times of the imports.',
     read: (sources) => hostSamples(sources, ({ lag }) => lag),
-    panel: {
-      title: 'PostgreSQL hosts behind',
-      expr: 'max by (host) (vitrine_postgres_lag_seconds)',
-      unit: 's',
-      legend: '{{host}}',
-    },
     alert: {
       name: 'VitrinePostgresBehind',
       expr: 'vitrine_postgres_lag_seconds > 0',

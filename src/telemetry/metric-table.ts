@@ -1,5 +1,5 @@
-// Every metric, one row each: those of the process stand here. The metrics, the guide's lists, the alert rules and the
-// dashboard are made from this table. Rows without a reader come from Prometheus and its client.
+// Every metric, one row each: those of the process stand here. The metrics, the guide's lists and the alert rules
+// are made from this table. Rows without a reader come from Prometheus and its client.
 import { VERSION } from '../package-files.ts';
 import { DATA_METRICS } from './data-metrics.ts';
 import type { Metric } from './metric.ts';
@@ -26,11 +26,6 @@ export const METRICS: readonly Metric[] = [
     aggregator: 'first',
     help: '1; the label is the version of Vitrine.',
     read: () => [{ labels: { version: VERSION }, value: 1 }],
-    panel: {
-      title: 'Versions',
-      expr: 'count by (version) (vitrine_build_info)',
-      legend: '{{version}}',
-    },
   },
   {
     name: 'vitrine_log_lines_dropped_total',
@@ -51,33 +46,16 @@ export const METRICS: readonly Metric[] = [
     name: 'process_resident_memory_bytes',
     type: 'gauge',
     help: 'Memory of the process; of several workers together.',
-    panel: {
-      title: 'Memory',
-      expr: 'process_resident_memory_bytes{job="vitrine"}',
-      unit: 'bytes',
-      legend: '{{instance}}',
-    },
   },
   {
     name: 'process_cpu_seconds_total',
     type: 'counter',
     help: 'CPU time; of several workers together.',
-    panel: {
-      title: 'CPU cores used',
-      expr: 'rate(process_cpu_seconds_total{job="vitrine"}[$__rate_interval])',
-      legend: '{{instance}}',
-    },
   },
   {
     name: 'nodejs_eventloop_lag_p99_seconds',
     type: 'gauge',
     help: 'How late the event loop runs its timers, 99th percentile.',
-    panel: {
-      title: 'Event loop lag',
-      expr: 'nodejs_eventloop_lag_p99_seconds{job="vitrine"}',
-      unit: 's',
-      legend: '{{instance}}',
-    },
   },
   ...DATA_METRICS,
   ...REQUEST_METRICS,

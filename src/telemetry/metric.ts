@@ -1,4 +1,4 @@
-// What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
+// What a metric is: its samples for Prometheus, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
 import type { Observation, Operation, ResponseEvent } from '../http/observations.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
@@ -21,15 +21,6 @@ export interface Sample {
   readonly value: number;
 }
 
-interface Panel {
-  readonly title: string;
-  readonly expr: string;
-  /** Grafana's name of the unit; a plain number without one. */
-  readonly unit?: string;
-  /** Grafana's template for the name of a line. */
-  readonly legend?: string;
-}
-
 /** When to wake an operator, and what they need to know. */
 interface Alert {
   readonly name: string;
@@ -50,7 +41,6 @@ export interface Metric {
   readonly aggregator?: Aggregator;
   /** The value; undefined where there is none. Absent when Prometheus or its client makes the metric. */
   readonly read?: (sources: MetricsSources) => Awaitable<number | undefined | readonly Sample[]>;
-  readonly panel?: Panel;
   readonly alert?: Alert;
 }
 

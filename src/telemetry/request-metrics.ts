@@ -10,12 +10,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
     type: 'counter',
     help: 'Requests, by variant, operation and status.',
     read: ({ counts }) => requestSamples(counts),
-    panel: {
-      title: 'Requests by status',
-      expr: 'sum by (status) (rate(vitrine_requests_total{operation!="probe"}[$__rate_interval]))',
-      unit: 'reqps',
-      legend: '{{status}}',
-    },
     alert: {
       name: 'VitrineErrors',
       expr: 'sum by (job, instance) (rate(vitrine_requests_total{status=~"5..",operation!="probe"}[5m])) > 0.01 * sum by (job, instance) (rate(vitrine_requests_total{operation!="probe"}[5m]))',
@@ -31,12 +25,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
     type: 'histogram',
     help: 'From the arrival of a request to its answer being handed to Node.',
     read: ({ counts }) => durationSamples(counts),
-    panel: {
-      title: 'Response time, 99th percentile',
-      expr: `histogram_quantile(0.99, sum by (le, operation) (rate(${DURATION}_bucket[$__rate_interval])))`,
-      unit: 's',
-      legend: '{{operation}}',
-    },
     alert: {
       name: 'VitrineSlow',
       expr: `histogram_quantile(0.99, sum by (job, instance, le) (rate(${DURATION}_bucket{operation=~"profile|items"}[5m]))) > 0.25`,
@@ -53,12 +41,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
     help: 'Requests refused, by reason: overload (503) or rate (429, RATE_LIMIT).',
     read: ({ counts }) =>
       Object.entries(counts.refused).map(([reason, value]) => ({ labels: { reason }, value })),
-    panel: {
-      title: 'Refused requests',
-      expr: 'sum by (reason) (rate(vitrine_refused_requests_total[$__rate_interval]))',
-      unit: 'reqps',
-      legend: '{{reason}}',
-    },
     alert: {
       name: 'VitrineOverloaded',
       expr: 'rate(vitrine_refused_requests_total{reason="overload"}[5m]) > 0',
@@ -75,11 +57,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
     aggregator: 'sum',
     help: 'Open connections.',
     read: ({ openConnections }) => openConnections(),
-    panel: {
-      title: 'Open connections',
-      expr: 'sum by (instance) (vitrine_connections)',
-      legend: '{{instance}}',
-    },
   },
   {
     name: 'vitrine_connections_refused_total',

@@ -42,10 +42,13 @@ export function layout({ config, root, head, main, name, links, direction = 'ltr
       ${(links || people) && markup`<nav aria-label="Site">${people} ${links}</nav>`}
     </header>
     <main id="main" dir="${direction}" tabindex="-1">${main}</main>
-    <footer>
+    ${
+      (footer || config.siteUrl) &&
+      markup`<footer>
       ${look.footer()}
       ${footer}
-    </footer>
+    </footer>`
+    }
   </body>
 </html>
 `.text;

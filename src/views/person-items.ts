@@ -80,7 +80,7 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
           <a class="frame" href="${href}" tabindex="-1" aria-hidden="true">${tile}</a>
           <div class="label">
             <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>
-            ${text && openable(text, 'words', title)}
+            ${text && openable(text, { kind: 'words', of: title, href })}
             ${tagList(tags.slice(0, TAGS_SHOWN), 'tags quiet')}
             <p class="foot">${when(item)}${price && priceTag(price)}${item.extras.map((extra) => extraLink(extra, title))}</p>
           </div>
@@ -100,13 +100,15 @@ export const extraLink = ({ kind, url }: Extra, title: string): Markup =>
 
 function post(item: Item, context: ItemContext): Markup {
   const { id, text, extras } = item;
-  const name = itemTitle(item, 'posts');
+  const { mention } = context;
+  const href = context.address(item);
+  const of = itemTitle(item, 'posts');
   return markup`
         <li class="post h-entry" id="item-${id}">
-          <p class="when-line"><a class="u-url" href="${context.address(item)}">${when(item)}</a></p>
+          <p class="when-line"><a class="u-url" href="${href}">${when(item)}</a></p>
           <article class="post-body">
-            ${text && openable(text, 'post-text', name, context.mention, isBrief(item))}
-            ${postPhoto(item, context.source, context.address(item))}
+            ${text && openable(text, { kind: 'post-text', of, href, mention, isLarge: isBrief(item) })}
+            ${postPhoto(item, context.source, href)}
             ${extras.map((extra) => medium(extra, id, context.source))}
           </article>
         </li>`;
@@ -135,23 +137,29 @@ export function medium({ kind, url, title, thumbnail }: Extra, id: string, sourc
   return url ? outside(url, content, name) : markup`<span class="${name}">${content}</span>`;
 }
 
-/** A text that shows its first lines has a control that opens it, without a script. */
+/** Of more letters or lines than these, a text shows its first lines. */
 const LONGEST = { words: [200, 4], bio: [500, 8], 'post-text': [700, 12] } as const;
 
-export function openable(
-  text: string,
-  kind: keyof typeof LONGEST,
-  of: string,
-  mention?: (name: string) => string,
-  isLarge = false,
-): Markup {
+interface Openable {
+  readonly kind: keyof typeof LONGEST;
+  readonly of: string;
+  /** The page with the whole text. Without one, a control opens it in its place. */
+  readonly href?: string;
+  readonly mention?: (name: string) => string;
+  readonly isLarge?: boolean;
+}
+
+export function openable(text: string, { kind, of, href, mention, isLarge }: Openable): Markup {
   const [letters, lines] = LONGEST[kind];
   const isLong = text.length > letters || text.split('\n', lines + 1).length > lines;
   const property = kind === 'bio' ? 'p-note' : 'e-content';
   return markup`<p class="${kind === 'post-text' ? 'words post-text' : kind} ${property}${isLarge && ' brief'}${isLong && ' long-text'}"${written(text)}>${linked(text, mention)}</p>${
     isLong &&
-    markup`
+    (href === undefined
+      ? markup`
             <details class="more"><summary><span class="open">More<span class="visually-hidden"> of ${of}</span></span><span class="close">Less</span></summary></details>`
+      : markup`
+            <a class="more" href="${href}">More<span class="visually-hidden"> of ${of}</span></a>`)
   }`;
 }
 

@@ -211,7 +211,7 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
           </div>
         </div>
         <div class="about">
-          ${bio && openable(bio, 'bio', name)}
+          ${bio && openable(bio, { kind: 'bio', of: name })}
           ${places.length > 0 && markup`<p class="places">${places}</p>`}
           ${tagList(skills, 'tags')}
         </div>

@@ -7,9 +7,11 @@ import { serveHere } from '../serve-here.ts';
 
 describeInBrowser('the page of a person', (eye) => {
   let server: LocalServer;
+  let people: LocalServer;
   let awkward: LocalServer;
   beforeAll(async () => {
     server = await serveHere();
+    people = await serveHere({ DIRECTORY: 'on' });
     const long = 'word '.repeat(2500);
     const numbers = Array.from({ length: 15 }, (_, nth) => nth + 1);
     const records = [
@@ -102,7 +104,42 @@ describeInBrowser('the page of a person', (eye) => {
       });
     })()`;
     expect(await page.evaluate(lines)).toEqual([1, 1]);
-    expect(await overhang(page)).toBe(0);
+  });
+
+  test.each([
+    '/people/b/ada',
+    '/people/b/ada/767',
+    '/people/b/ada?before=767',
+    '/people/b?q=a',
+    '/explore?user=ada',
+  ])(
+    '%s is as wide as the screen with letters of twice the size, and no label leaves its place',
+    async (path) => {
+      const page = await eye.open(people.url + path, { viewport: { width: 390, height: 844 } });
+      await page.evaluate("document.documentElement.style.fontSize = '32px'");
+      expect(await overhang(page)).toBe(0);
+      const isCut = '({ scrollWidth, clientWidth }) => scrollWidth > clientWidth';
+      const labels = "[...document.querySelectorAll('#variants label')]";
+      expect(await page.evaluate(`${labels}.filter(${isCut}).length`)).toBe(0);
+    },
+  );
+
+  test('keeps marks that are stacked on a letter below the cover and the pictures', async () => {
+    const marks = '\u0351\u036b\u0343\u036a\u0302'.repeat(4);
+    const names = { name: `Z${marks}algo`, cover_image: `${server.url}/samples/cover-ada.svg` };
+    const own = await serveHere({
+      DATABASE_URL: await databaseOf(folio(1, 'stacked', names), shot(1, 1, { title: names.name })),
+    });
+    const page = await eye.open(`${own.url}/people/b/stacked`, { origins: [server.url] });
+    for (const [place, name] of [
+      ['.cover', 'h1'],
+      ['.frame', 'h3'],
+    ] as const) {
+      const look = () => page.locator(place).screenshot();
+      const before = await look();
+      await page.evaluate(`document.querySelector('${name}').style.visibility = 'hidden'`);
+      expect([place, before.equals(await look())]).toEqual([place, true]);
+    }
   });
 
   test('shows initials in the place of a picture that cannot be loaded', async () => {
@@ -129,13 +166,25 @@ describeInBrowser('the page of a person', (eye) => {
     expect(shown.equals(await page.screenshot({ clip }))).toBe(true);
   });
 
-  test('opens long texts without a script', async () => {
-    const page = await eye.open(`${awkward.url}/people/b/long`, { javaScriptEnabled: false });
-    const words = page.locator('.shot .words').first();
-    const height = async () => (await words.boundingBox())?.height ?? Number.NaN;
-    const closed = await height();
-    await page.locator('.shot summary').first().click();
-    expect(await height()).toBeGreaterThan(4 * closed);
+  test('shows glass in the place of a cover that cannot be loaded', async () => {
+    const cover = 'http://127.0.0.1:9/gone.png';
+    const own = await serveHere({ DATABASE_URL: await databaseOf(folio(1, 'gone', { cover_image: cover })) });
+    const visit = { expected: /ERR_/, origins: ['http://127.0.0.1:9'] };
+    const page = await eye.open(`${own.url}/people/b/gone`, visit);
+    const style = "getComputedStyle(document.querySelector('.cover img'), '::after')";
+    expect(await page.evaluate(`${style}.content !== 'none' && ${style}.backgroundImage`)).toBe('none');
+  });
+
+  test('opens a long text without a script: its own in its place, that of an item on its page', async () => {
+    const page = await eye.open(`${awkward.url}/people/a/long`, { javaScriptEnabled: false });
+    const heightOf = async (part: string) =>
+      (await page.locator(part).first().boundingBox())?.height ?? Number.NaN;
+    const [bio, text] = [await heightOf('.bio'), await heightOf('.post-text')];
+    await page.locator('.about summary').click();
+    expect(await heightOf('.bio')).toBeGreaterThan(4 * bio);
+    await page.locator('.post .more').first().click();
+    await page.waitForURL('**/people/a/long/15');
+    expect(await heightOf('.post-text')).toBeGreaterThan(4 * text);
   });
 
   test('prints all pictures and whole texts', async () => {

@@ -41,9 +41,9 @@ test('a deleted file: its data stays online until a new file takes its place', a
   const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
   expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
   for (const name of fs.readdirSync(dirname(path))) fs.rmSync(join(dirname(path), name));
-  expect((await logged(server, /site\.db is missing/)).level).toBe(40);
+  expect((await logged(server, /site\.db does not exist.* The data before stays/)).level).toBe(50);
   expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(1);
-  expect(JSON.parse((await ask(adminOf(server), '/readyz')).body).warning).toMatch(/is missing/);
+  expect(JSON.parse((await ask(adminOf(server), '/readyz')).body).warning).toMatch(/does not exist/);
   for (let turn = 0; turn < 50; turn++)
     for (const address of ADDRESSES)
       expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[0]?.get(address)]);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Request, Sum } from './inject.ts';
@@ -16,7 +16,7 @@ export const today = () => Math.floor(Date.now() / 86_400_000);
 export async function torture(
   scenario: string,
   shim: string,
-  options: Pick<Request, 'seed' | 'seconds' | 'k' | 'fault'>,
+  options: Omit<Request, 'scenario' | 'work'>,
 ): Promise<Sum> {
   const work = mkdtempSync(join(tmpdir(), 'vitrine-torture-'));
   const request: Request = { scenario, work, ...options };
@@ -31,66 +31,73 @@ export async function torture(
   const [said = '', sum] = out.split('SUM ');
   if (options.k !== undefined) console.log(said);
   if (sum !== undefined) return JSON.parse(sum);
-  return { calls: 0, kinds: 0, injected: 0, violations: [`${scenario} ended with ${code}: ${err}`] };
+  return { ...createSum(), violations: [`${scenario} ended with ${code}: ${err}`] };
+}
+
+const createSum = (): Sum => ({
+  ...{ calls: 0, faults: 0, injected: 0, killed: 0, served: 0 },
+  violations: [],
+  reported: {},
+});
+
+const describe = ({ calls, faults, injected, killed, served, violations }: Sum) =>
+  `${calls} calls, ${injected} of ${faults} faults injected, ${killed} of them kills, ${served} beside a server, ${violations.length} violations`;
+
+function add(total: Sum, sum: Sum): void {
+  for (const name of ['calls', 'faults', 'injected', 'killed', 'served'] as const) total[name] += sum[name];
+  total.violations.push(...sum.violations);
+  for (const [code, times] of Object.entries(sum.reported))
+    total.reported[code] = (total.reported[code] ?? 0) + times;
+}
+
+/** Runs scenarios, several at a time, and prints what each did and the sum. */
+async function tortureAll(
+  names: readonly string[],
+  jobs: number,
+  options: Parameters<typeof torture>[2],
+): Promise<boolean> {
+  const shims = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
+  const shim = buildShim(shims);
+  if (!('path' in shim)) throw new Error(shim.reason);
+  const { path } = shim;
+  const total = createSum();
+  const left = [...names];
+  async function work(): Promise<void> {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+      const sum = await torture(name, path, options);
+      console.log([`${name}: ${describe(sum)}`, ...sum.violations].join('\n'));
+      add(total, sum);
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work));
+  rmSync(shims, { recursive: true, force: true });
+  const codes = Object.entries(total.reported).map(([code, times]) => `${code} ${times}`);
+  console.log(`SQLite reported ${codes.sort().join(', ')}`);
+  console.log(`${names.length} commands, ${describe(total)}, seed ${options.seed}`);
+  return total.violations.length === 0;
 }
 
 async function main(): Promise<void> {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
   const { values, positionals } = parseArgs({
     options: {
-      scenario: { type: 'string' },
-      seed: { type: 'string' },
-      seconds: { type: 'string' },
-      k: { type: 'string' },
-      fault: { type: 'string' },
-      mutants: { type: 'boolean', default: false },
-      sizes: { type: 'boolean', default: false },
-      long: { type: 'boolean', default: false },
-      scale: { type: 'string', default: '1' },
+      ...{ scenario: text, seed: text, seconds: text, k: text, fault: text, jobs: text, scale: text },
+      ...{ served: flag, mutants: flag, sizes: flag, long: flag },
     },
     allowPositionals: true,
   });
-  if (values.mutants) {
-    const { runMutants } = await import('./mutants.ts');
-    process.exitCode = (await runMutants(positionals)) ? 0 : 1;
-    return;
-  }
-  if (values.sizes) {
-    const { reportSizes } = await import('./sizes.ts');
-    process.exitCode = (await reportSizes(positionals, Number(values.scale))) ? 0 : 1;
-    return;
-  }
-  if (values.long) {
-    const { runLong } = await import('./long-runs.ts');
-    process.exitCode = (await runLong(positionals)) ? 0 : 1;
-    return;
-  }
-  const shims = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
-  const shim = buildShim(shims);
-  if ('reason' in shim) return console.log(`skipped: ${shim.reason}`);
-  const { seed = today(), seconds = Number.MAX_SAFE_INTEGER, k, fault } = values;
-  const total: Sum = { calls: 0, kinds: 0, injected: 0, violations: [] };
-  for (const scenario of values.scenario?.split(',') ?? Object.keys(SCENARIOS)) {
-    const options = {
-      seed: Number(seed),
-      seconds: Number(seconds),
-      ...(k && { k: Number(k) }),
-      ...(fault && { fault }),
-    };
-    const sum = await torture(scenario, shim.path, options);
-    console.log(
-      `${scenario}: ${sum.injected} of ${sum.kinds} faults in ${sum.calls} calls, ${sum.violations.length} violations`,
-    );
-    for (const violation of sum.violations) console.log(violation);
-    total.calls += sum.calls;
-    total.kinds += sum.kinds;
-    total.injected += sum.injected;
-    total.violations.push(...sum.violations);
-  }
-  console.log(
-    `${total.calls} calls, ${total.injected} of ${total.kinds} faults injected, ${total.violations.length} violations, seed ${seed}`,
-  );
-  rmSync(shims, { recursive: true, force: true });
-  process.exitCode = total.violations.length > 0 ? 1 : 0;
+  const { mutants, sizes, long, seed = today(), seconds = 10 ** 9, k, fault, served, scale = 1 } = values;
+  const { jobs = availableParallelism(), scenario } = values;
+  const run = async () => {
+    if (mutants) return (await import('./mutants.ts')).runMutants(positionals);
+    if (sizes) return (await import('./sizes.ts')).reportSizes(positionals, Number(scale));
+    if (long) return (await import('./long-runs.ts')).runLong(positionals);
+    const only = k === undefined ? {} : { k: Number(k), served, ...(fault !== undefined && { fault }) };
+    const options = { seed: Number(seed), seconds: Number(seconds), ...only };
+    return tortureAll(scenario?.split(',') ?? [...SCENARIOS.keys()], Number(jobs), options);
+  };
+  process.exitCode = (await run()) ? 0 : 1;
 }
 
 if (import.meta.main) await main();

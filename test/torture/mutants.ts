@@ -55,9 +55,13 @@ async function execute(command: string, args: readonly string[], cwd: string, ti
   return { code: code as number | null, output };
 }
 
-/** Applies the patch, or takes it back. */
+/** Applies the patch, or takes it back. One line beside each change must still be there; all may be elsewhere. */
 export async function applyPatch(checkout: string, name: string, ...flags: string[]): Promise<void> {
-  const { code, output } = await execute('git', ['apply', ...flags, join(FOLDER, `${name}.patch`)], checkout);
+  const { code, output } = await execute(
+    'git',
+    ['apply', '-C1', ...flags, join(FOLDER, `${name}.patch`)],
+    checkout,
+  );
   if (code !== 0) throw new Error(`${name} does not apply any more: ${output}`);
 }
 
@@ -86,10 +90,12 @@ export async function runMutants(names: readonly string[]): Promise<boolean> {
   const mutants = readMutants().filter(({ name }) => names.length === 0 || names.includes(name));
   let [killed, possible] = [0, 0];
   for (const mutant of mutants) {
-    const noticed = await isNoticed(checkout.path, mutant);
     if (mutant.equivalent === undefined) possible++;
-    if (noticed) killed++;
-    const result = noticed ? 'killed' : mutant.equivalent === undefined ? 'SURVIVED' : 'equivalent';
+    const result = await isNoticed(checkout.path, mutant).then(
+      (noticed) => (noticed ? 'killed' : mutant.equivalent === undefined ? 'SURVIVED' : 'equivalent'),
+      ({ message }) => message,
+    );
+    if (result === 'killed') killed++;
     console.log(`${result} ${mutant.name}: ${mutant.breaks}`);
   }
   console.log(`${killed} of ${possible} mutants killed`);

@@ -1,4 +1,4 @@
-// The commands that are tortured: what is there before, the command, and what shows whether it was done.
+// The commands that are tortured, a row each: what is there before, the command, and what must hold besides its database.
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -18,12 +18,14 @@ import { startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { blog, folio, post, shot } from '../records.ts';
 import { done, type Environment } from '../rig.ts';
+import { contentOf } from './content.ts';
 
 export interface Scenario {
-  /** What is there before, in the folder of the scenario. */
-  readonly before: (folder: string, site: string) => Promise<unknown> | unknown;
-  readonly args: (folder: string, site: string) => readonly string[];
-  readonly env?: (folder: string, site: string) => Environment;
+  readonly name: string;
+  /** What makes the data that is there before: commands, and changes to the folder. */
+  readonly data: readonly (string | ((folder: string) => void))[];
+  /** In these, `@` is the folder, SITE the site of startPeople, and HOST its host. */
+  readonly command: string;
   /** What it makes besides the database, as a text: old or new by content. */
   readonly output?: (folder: string) => string;
   /** What one run may do in parts; the next one goes on. */
@@ -32,18 +34,16 @@ export interface Scenario {
   readonly again?: RegExp;
   /** Whether connections fail as well. */
   readonly sockets?: boolean;
-  /** A server reads the same database. */
-  readonly isServed?: boolean;
 }
 
-const USERS = 12;
-/** Users that are mirrored and have pictures: the pace of requests starts low. */
+const USERS = 7;
+/** Users that are mirrored and have pictures. */
 const MIRRORED = 3;
 
 /** Users of both families; the second version changes, removes and adds some. */
 export function people(version: 1 | 2, site = 'http://127.0.0.1:9'): string {
   const ids = Array.from({ length: USERS + 2 }, (_, index) => index + 1).filter((id) =>
-    version === 1 ? id <= USERS : id % 7 > 0,
+    version === 1 ? id <= USERS : id % 5 !== 4,
   );
   const records = ids.flatMap((id) => {
     const bio = `${id % 3 === 0 ? version : 'same'} ${'ü'.repeat(300)}`;
@@ -70,86 +70,62 @@ export const startPeople = () =>
     else response.end(JSON.stringify({ Shots: [shot(`${id}0`, id)] }));
   });
 
-const at = (folder: string) => join(folder, 'site.db');
-const database = (folder: string) => ['--database-url', at(folder)];
+/** Fills in the places that a text names. */
+const fill = (text: string, folder: string, site: string) =>
+  text.replaceAll('@', `${folder}/`).replaceAll('SITE', site).replaceAll('HOST', new URL(site).host);
 
-/** Writes both versions, and imports the first. */
-async function withData(folder: string, site?: string): Promise<void> {
-  writeFileSync(join(folder, '1.ndjson'), people(1, site));
-  writeFileSync(join(folder, '2.ndjson'), people(2, site));
-  await done(['import', ...database(folder), join(folder, '1.ndjson')]);
+/** Settings come first, as in a shell; unless the command names another database, it gets that of the folder. */
+export function parseCommand(command: string, folder: string, site: string) {
+  const words = fill(command, folder, site).split(' ');
+  const settings = words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('='));
+  const args = words.slice(settings.length);
+  if (!args.includes('--database-url')) args.push('--database-url', join(folder, 'site.db'));
+  return { args, env: Object.fromEntries(settings) as Environment };
 }
 
-async function withSnapshot(folder: string): Promise<void> {
-  await withData(folder);
-  const other = ['--database-url', join(folder, 'other.db')];
-  await done(['import', ...other, join(folder, '2.ndjson')]);
-  await done(['snapshot', ...other, join(folder, '2.db')]);
+/** Makes all that is there before the command. */
+export async function prepareData({ data }: Scenario, folder: string, site: string): Promise<void> {
+  const write = (name: string, content: string | Buffer) => writeFileSync(join(folder, name), content);
+  write('1.ndjson', people(1, site));
+  write('2.ndjson', people(2, site));
+  write('2.ndjson.gz', gzipSync(people(2, site)));
+  const shots = people(1, site)
+    .split('\n')
+    .filter((line) => line.includes('user_id'));
+  write('shots.json', `[${shots.join(',').replaceAll('"id"', '"number"')}]`);
+  write(
+    'map.mjs',
+    "export default (s) => ({ id: s.number, user_id: s.user_id, date: s.date, title: 'mapped' });\n",
+  );
+  const bad = [shot(9001, 1, { date: '2026-02-30 10:00:00' }), shot(9002, 999), folio(9003, 'user1')];
+  write('bad.ndjson', people(2, site) + ndjson(...bad));
+  write('names-2', 'user1\nuser2\n');
+  write('names-3', 'user1\nuser2\nuser3\n');
+  for (const step of data) {
+    if (typeof step !== 'string') step(folder);
+    else {
+      const { args, env } = parseCommand(step, folder, site);
+      await done(args, { env });
+    }
+  }
 }
 
-async function withTakedowns(folder: string): Promise<void> {
-  await withSnapshot(folder);
-  await done(['takedown', ...database(folder), '--family', 'portfolio', 'user3', 'user5']);
-}
-
-const mediaArgs = (folder: string) => [...database(folder), '--media-dir', join(folder, 'media')];
-const fetchArgs = (folder: string, site: string) =>
-  ['media', 'fetch', ...mediaArgs(folder), '--media-url', 'https://pictures.example'].concat([
-    '--media-hosts',
-    new URL(site).host,
-    '--rate',
-    '5000',
-  ]);
-
-async function withMedia(folder: string, site: string): Promise<void> {
-  await withData(folder, site);
-  await done(fetchArgs(folder, site));
-}
-
-const publishArgs = (folder: string, platform: string) =>
-  [
-    'publish',
-    join(folder, 'out'),
-    '--for',
-    platform,
-    '--without',
-    'pages,cards,feeds',
-    ...database(folder),
-  ].concat(
-    ['a', 'b', 'c'].flatMap((variant) => [`--base-url-${variant}`, `https://${variant}.example/${variant}`]),
+/** What `check --repair` makes anew. */
+const damage = (folder: string) =>
+  executeSql(
+    join(folder, 'site.db'),
+    "DELETE FROM lists WHERE owner = 2; UPDATE profiles SET etag = 'no' WHERE id = 3",
   );
 
-const mirrorArgs = (folder: string, site: string) =>
-  [
-    'mirror',
-    ...mediaArgs(folder),
-    '--variant',
-    'b',
-    '--from',
-    site,
-    '--users',
-    join(folder, 'names'),
-    '--rate',
-  ].concat(['5000', '--retries', '0', '--state', join(folder, 'state'), '--lenient']);
-
-function withNames(folder: string, count = MIRRORED): void {
-  writeFileSync(join(folder, 'names'), Array.from({ length: count }, (_, id) => `user${id + 1}\n`).join(''));
-}
-
 /** A cache of nginx that holds an answer for each user. */
-async function withCache(folder: string): Promise<void> {
+function fillCache(folder: string): void {
   mkdirSync(join(folder, 'cache'));
   for (let id = 1; id <= USERS; id++)
     writeFileSync(
       join(folder, 'cache', createHash('md5').update(String(id)).digest('hex')),
       `KEY: a.example/user${id}\nCache-Tag: ${userTag('portfolio', `user${id}`)}\r\n\r\n{}`,
     );
-  await withData(folder);
-  await done(['import', ...database(folder), '--replace', join(folder, '2.ndjson')], {
-    env: purgeEnv('/none'),
-  });
 }
-const purgeEnv = (folder: string): Environment => ({ PURGE: `nginx:${folder}` });
 
 export const filesIn = (folder: string): string[] =>
   existsSync(folder)
@@ -160,10 +136,16 @@ export const filesIn = (folder: string): string[] =>
     : [];
 
 const hashOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 8);
+const hashOfAll = (texts: readonly string[]) =>
+  `${texts.length}:${createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 8)}`;
 
 /** A file by its content. */
 const file = (name: string) => (folder: string) =>
   existsSync(join(folder, name)) ? hashOf(join(folder, name)) : 'none';
+
+/** The files of a folder by their names. */
+const names = (name: string, pattern: RegExp) => (folder: string) =>
+  hashOfAll(filesIn(join(folder, name)).filter((path) => pattern.test(path)));
 
 /** The published files that are served: those of the current tree. */
 function served(folder: string): string {
@@ -172,170 +154,111 @@ function served(folder: string): string {
   const tree = realpathSync(current);
   return hashOfAll(filesIn(tree).map((name) => `${name} ${hashOf(join(tree, name))}`));
 }
-const hashOfAll = (texts: readonly string[]) =>
-  `${texts.length}:${createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 8)}`;
 
-const copies = (folder: string) =>
-  hashOfAll(filesIn(join(folder, 'media')).filter((name) => /\w{64}\.\w+$/.test(name)));
+const FIRST = 'import @1.ndjson';
+const REPLACE = 'import --replace --max-removed 50% @2.ndjson';
+const OTHER = ['import --database-url @other.db @2.ndjson', 'snapshot --database-url @other.db @2.db'];
+const TAKEN = 'takedown --family portfolio user3 user5';
+const MEDIA = '--media-dir @media';
+const FETCH = `media fetch ${MEDIA} --media-url https://pictures.example --media-hosts HOST --rate 5000`;
+const PRUNE = `media prune ${MEDIA} --grace 0`;
+const COPIES = { output: names('media', /\w{64}\.\w+$/), isResumed: true };
+const MIRROR = `mirror ${MEDIA} --variant b --from SITE --rate 5000 --retries 0 --state @state --lenient`;
+const REMOTE = { isResumed: true, sockets: true };
 
-/** A first publish into a folder, or another one after an import. */
-const publishing = (platform: string, isAgain: boolean): Scenario => ({
-  async before(folder) {
-    await withData(folder);
-    if (!isAgain) return;
-    await done(publishArgs(folder, platform));
-    await done(['import', ...database(folder), '--replace', join(folder, '2.ndjson')]);
-  },
-  args: (folder) => publishArgs(folder, platform),
-  output: served,
+const publish = (platform: string) =>
+  [
+    `publish @out --for ${platform} --without pages,cards,feeds`,
+    ...['a', 'b', 'c'].map((variant) => `--base-url-${variant} https://${variant}.example/${variant}`),
+  ].join(' ');
+
+const PUBLISHING = ['nginx', 'caddy', 'cloudflare', 'netlify'].flatMap((platform): Scenario[] => {
+  const [name, command] = [`publish-${platform}`, publish(platform)];
+  return [
+    { name, data: [FIRST], command, output: served },
+    { name: `${name}-again`, data: [FIRST, command, REPLACE], command, output: served },
+  ];
 });
 
-const importing = (input: string, ...flags: string[]): Scenario => ({
-  async before(folder) {
-    await withData(folder);
-    writeFileSync(join(folder, '2.ndjson.gz'), gzipSync(people(2)));
-    const shots = people(1)
-      .split('\n')
-      .filter((line) => line.includes('user_id'));
-    writeFileSync(join(folder, 'shots.json'), `[${shots.join(',').replaceAll('"id"', '"number"')}]`);
-    const map =
-      "export default (s) => ({ id: s.number, user_id: s.user_id, date: s.date, title: 'mapped' });\n";
-    writeFileSync(join(folder, 'map.mjs'), map);
-    const bad = [shot(9001, 1, { date: '2026-02-30 10:00:00' }), shot(9002, 999), folio(9003, 'user1')];
-    writeFileSync(join(folder, 'bad.ndjson'), people(2) + ndjson(...bad));
-  },
-  args: (folder) => [
-    'import',
-    ...database(folder),
-    ...flags.map((flag) => flag.replace(/^@/, `${folder}/`)),
-    join(folder, input),
-  ],
-});
-
-const removing = (args: readonly string[], again?: RegExp): Scenario => ({
-  before: withTakedowns,
-  args: (folder) => [...args, ...database(folder), '--family', 'portfolio'],
-  ...(again && { again }),
-});
-
-export const SCENARIOS: Record<string, Scenario> = {
-  'import-new': {
-    before: (folder) => writeFileSync(join(folder, '1.ndjson'), people(1)),
-    args: (folder) => ['import', ...database(folder), join(folder, '1.ndjson')],
-  },
-  import: importing('2.ndjson.gz'),
-  'import-replace': importing('2.ndjson', '--replace', '--max-removed', '50%'),
-  'import-skip-invalid': {
-    ...importing('bad.ndjson', '--skip-invalid', '--rejects', '@rejects'),
+const ROWS: readonly Scenario[] = [
+  { name: 'import-new', data: [], command: FIRST },
+  { name: 'import', data: [FIRST], command: 'import @2.ndjson.gz' },
+  { name: 'import-replace', data: [FIRST], command: REPLACE },
+  {
+    name: 'import-skip-invalid',
+    data: [FIRST],
+    command: 'import --skip-invalid --rejects @rejects @bad.ndjson',
     output: file('rejects'),
   },
-  'import-map': importing('shots.json', '--map', '@map.mjs'),
-  'import-dry-run': importing('2.ndjson', '--replace', '--max-removed', '50%', '--dry-run'),
-  export: {
-    before: withData,
-    args: (folder) => ['export', ...database(folder), join(folder, 'export.ndjson.gz')],
+  { name: 'import-map', data: [FIRST], command: 'import --map @map.mjs @shots.json' },
+  { name: 'import-dry-run', data: [FIRST], command: `${REPLACE} --dry-run` },
+  {
+    name: 'export',
+    data: [FIRST],
+    command: 'export @export.ndjson.gz',
     output: file('export.ndjson.gz'),
   },
-  snapshot: {
-    before: withData,
-    args: (folder) => ['snapshot', ...database(folder), join(folder, 'copy.db')],
-    output: (folder) => String(existsSync(join(folder, 'copy.db'))),
+  {
+    name: 'snapshot',
+    data: [FIRST],
+    command: 'snapshot @copy.db',
+    output: (folder) => contentOf(join(folder, 'copy.db')),
   },
-  restore: {
-    before: withTakedowns,
-    args: (folder) => ['restore', ...database(folder), join(folder, '2.db')],
+  { name: 'restore', data: [FIRST, ...OTHER, TAKEN], command: 'restore @2.db' },
+  {
+    name: 'migrate',
+    data: [(folder) => cpSync(fixture('older/schema-9.db'), join(folder, 'site.db'))],
+    command: 'migrate',
   },
-  migrate: {
-    before: (folder) => cpSync(fixture('older/schema-9.db'), at(folder)),
-    args: (folder) => ['migrate', ...database(folder)],
+  {
+    name: 'remove',
+    data: [FIRST],
+    command: 'remove --family portfolio user2',
+    again: /the portfolio family has no user "?user2/,
   },
-  remove: removing(['remove', 'user2'], /the portfolio family has no user "?user2/),
-  takedown: removing(['takedown', 'user2', 'user4']),
-  'takedown-undo': removing(['takedown', '--undo', 'user3'], /not taken down: "?user3/),
-  mirror: {
-    before: (folder) => withNames(folder),
-    args: mirrorArgs,
+  { name: 'takedown', data: [FIRST, TAKEN], command: 'takedown --family portfolio user2 user4' },
+  {
+    name: 'takedown-undo',
+    data: [FIRST, TAKEN],
+    command: 'takedown --family portfolio --undo user3',
+    again: /not taken down: "?user3/,
+  },
+  { name: 'mirror', data: [], command: `${MIRROR} --users @names-3`, ...REMOTE },
+  {
+    name: 'mirror-media',
+    data: [],
+    command: `${MIRROR} --users @names-3 --media --media-hosts HOST --media-url https://pictures.example`,
+    ...COPIES,
+    ...REMOTE,
+  },
+  {
+    name: 'mirror-resumed',
+    data: [`${MIRROR} --users @names-2`],
+    command: `${MIRROR} --users @names-3`,
+    ...REMOTE,
+  },
+  { name: 'media-fetch', data: [FIRST], command: FETCH, ...COPIES, ...REMOTE },
+  {
+    name: 'media-relink',
+    data: [FIRST, FETCH],
+    command: `media relink ${MEDIA} --media-url https://other.example`,
+  },
+  { name: 'media-prune', data: [FIRST, FETCH, REPLACE, PRUNE], command: PRUNE, ...COPIES },
+  { name: 'check-repair', data: [FIRST, damage], command: 'check --repair' },
+  ...PUBLISHING,
+  {
+    name: 'purge',
+    data: [FIRST, fillCache, `PURGE=nginx:@none ${REPLACE}`],
+    command: 'PURGE=nginx:@cache purge',
+    output: names('cache', /./),
     isResumed: true,
+  },
+  {
+    name: 'notify',
+    data: [FIRST],
+    command: 'NOTIFY=SITE/pictures/1.png import @2.ndjson.gz',
     sockets: true,
   },
-  'mirror-media': {
-    before: (folder) => withNames(folder),
-    args: (folder, site) =>
-      [...mirrorArgs(folder, site), '--media', '--media-hosts', new URL(site).host].concat([
-        '--media-url',
-        'https://pictures.example',
-      ]),
-    output: copies,
-    isResumed: true,
-    sockets: true,
-  },
-  'mirror-resumed': {
-    async before(folder, site) {
-      withNames(folder, 2);
-      await done(mirrorArgs(folder, site));
-      withNames(folder);
-    },
-    args: mirrorArgs,
-    isResumed: true,
-    sockets: true,
-  },
-  'media-fetch': { before: withData, args: fetchArgs, output: copies, isResumed: true, sockets: true },
-  'media-relink': {
-    before: withMedia,
-    args: (folder) => ['media', 'relink', ...mediaArgs(folder), '--media-url', 'https://other.example'],
-  },
-  'media-prune': {
-    async before(folder, site) {
-      await withMedia(folder, site);
-      await done([
-        'import',
-        ...database(folder),
-        '--replace',
-        '--max-removed',
-        '50%',
-        join(folder, '2.ndjson'),
-      ]);
-      await done(['media', 'prune', ...mediaArgs(folder), '--grace', '0']);
-    },
-    args: (folder) => ['media', 'prune', ...mediaArgs(folder), '--grace', '0'],
-    output: copies,
-    isResumed: true,
-  },
-  'check-repair': {
-    async before(folder) {
-      await withData(folder);
-      executeSql(
-        at(folder),
-        "DELETE FROM lists WHERE owner = 2; UPDATE profiles SET etag = 'no' WHERE id = 3",
-      );
-    },
-    args: (folder) => ['check', '--repair', ...database(folder)],
-  },
-  'publish-nginx': publishing('nginx', false),
-  'publish-nginx-again': publishing('nginx', true),
-  'publish-caddy': publishing('caddy', false),
-  'publish-caddy-again': publishing('caddy', true),
-  'publish-cloudflare': publishing('cloudflare', false),
-  'publish-cloudflare-again': publishing('cloudflare', true),
-  'publish-netlify': publishing('netlify', false),
-  'publish-netlify-again': publishing('netlify', true),
-  purge: {
-    before: withCache,
-    args: (folder) => ['purge', ...database(folder)],
-    env: (folder) => purgeEnv(join(folder, 'cache')),
-    output: (folder) => hashOfAll(filesIn(join(folder, 'cache'))),
-    isResumed: true,
-  },
-  'import-served': { ...importing('2.ndjson', '--replace', '--max-removed', '50%'), isServed: true },
-  'restore-served': {
-    before: withSnapshot,
-    args: (folder) => ['restore', ...database(folder), join(folder, '2.db')],
-    isServed: true,
-  },
-  'takedown-served': { ...removing(['takedown', 'user3']), before: withSnapshot, isServed: true },
-  notify: {
-    ...importing('2.ndjson'),
-    env: (_, site) => ({ NOTIFY: `${site}/pictures/1.png` }),
-    sockets: true,
-  },
-};
+];
+
+export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(ROWS.map((row) => [row.name, row]));

@@ -7,7 +7,7 @@ const PATHS = [
   '/b/api/username/user3',
   '/b/api/username/user3/shots',
   '/a/api/?user=user3',
-  '/a/api/?user=user13',
+  '/a/api/?user=user8',
 ];
 
 const answersOf = (server: { readonly port: number }) =>
@@ -26,20 +26,27 @@ interface Known {
   readonly done: readonly string[];
 }
 
-/** Runs the command while a server is asked; what was wrong with its answers, a sentence each. */
-export async function runBeside(folder: string, runCommand: () => Promise<Ran>, { old, done }: Known) {
+/** Runs the command while a server is asked; what was wrong with its answers, and which they are in the end. */
+export async function runBeside<T extends Ran>(
+  folder: string,
+  runCommand: () => Promise<T>,
+  { old, done }: Known,
+) {
   const server = await startServer({ DATABASE_URL: join(folder, 'site.db') });
   const wrong = new Set<string>();
-  const isNew = PATHS.map(() => false);
+  const seen = PATHS.map(() => false);
   let isOver = false;
+  let last: readonly string[] = [];
   const look = async () => {
-    for (const [index, answer] of (await answersOf(server)).entries()) {
+    const answers = await answersOf(server);
+    for (const [index, answer] of answers.entries()) {
       if (answer !== old[index] && answer !== done[index])
         wrong.add(`the server answers ${PATHS[index]} with ${answer.slice(0, 200)}`);
-      if (isNew[index] && answer !== done[index])
+      if (seen[index] && answer !== done[index])
         wrong.add(`the server goes back to old data at ${PATHS[index]}`);
-      isNew[index] ||= answer === done[index] && answer !== old[index];
+      seen[index] ||= answer === done[index] && answer !== old[index];
     }
+    last = answers;
   };
   const asking = (async () => {
     while (!isOver) {
@@ -53,5 +60,6 @@ export async function runBeside(folder: string, runCommand: () => Promise<Ran>, 
   await asking;
   const code = await server.stop();
   if (code !== 0) wrong.add(`the server ends with ${code}: ${server.log.slice(-3).join(' ')}`);
-  return { ran, wrong: [...wrong], isNew: isNew.some(Boolean) };
+  const isLast = (known: readonly string[]) => known.every((answer, index) => answer === last[index]);
+  return { ran, wrong: [...wrong], isOld: isLast(old), isNew: isLast(done) };
 }

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const shim = buildShim(folder);
 if ('reason' in shim) console.warn(`skipped: ${shim.reason}`);
 
-test.runIf('path' in shim).concurrent.each(Object.keys(SCENARIOS))('%s', async (scenario) => {
+test.runIf('path' in shim).concurrent.each([...SCENARIOS.keys()])('%s', async (scenario) => {
   const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
     seed: Number(process.env.TORTURE_SEED ?? today()),
     seconds: 3,

@@ -4,10 +4,17 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../counts.ts';
-import { forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
+import { forEachFamily, forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
 import { factsByFile } from '../media-statements.ts';
 import { answerWith } from '../packing.ts';
-import { type Answer, type Counts, importTime, type Reader, type StoreListener } from '../reader.ts';
+import {
+  type Answer,
+  type Counts,
+  importTime,
+  MOST_BYTES,
+  type Reader,
+  type StoreListener,
+} from '../reader.ts';
 import type { TextRow } from '../sql-adapter.ts';
 import { LAST, selectFound } from '../word-statements.ts';
 import { openSnapshot } from './connect.ts';
@@ -72,11 +79,14 @@ const SEARCH = select(
      SELECT ${ENTRY} FROM (${selectFound(['$1', '$2', '$3', '$4'])}) AS found CROSS JOIN profiles
      WHERE profiles.family = $1 AND profiles.id = found.id ORDER BY word, found.id) AS page`,
 );
-const historyQuery = (family: Family, side: Side) => ({
-  name: `${side} history of ${family}`,
+const historyQuery = (family: Family) => ({
+  name: `history of ${family}`,
   text: `SELECT generation, etag, coalesce(served, record), (
-      SELECT json_agg(CASE WHEN media_url IS NULL THEN record ELSE ${servedItem(family, member)} END)
-      FROM (${selectHistory(family, side, 'record')}) AS page)
+      SELECT json_agg(json_build_array(id::text, CASE WHEN bytes <= ${MOST_BYTES} THEN
+        CASE WHEN media_url IS NULL THEN record ELSE ${servedItem(family, member)} END END))
+      FROM (
+        SELECT id, record, sum(octet_length(record)) OVER (ORDER BY date DESC, id DESC) AS bytes
+        FROM (${selectHistory(family, 'older', 'items.id, items.date, record')}) AS found) AS part)
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
 const sizesQuery = (family: Family, side: Side) =>
@@ -85,7 +95,7 @@ const sizesQuery = (family: Family, side: Side) =>
     `SELECT json_agg(page) FROM (
        ${selectHistory(family, side, 'items.id::text AS id, octet_length(record) AS bytes')}) AS page`,
   );
-const HISTORIES = forEachSide(historyQuery);
+const HISTORIES = forEachFamily(historyQuery);
 const SIZES = forEachSide(sizesQuery);
 
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
@@ -140,11 +150,18 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     users: (family, { after = '', upTo, skip = 0, limit }) =>
       readJson(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
     search: (family, key, limit) => readJson(SEARCH, family, key, key + LAST, limit),
-    async history(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
-      const query = { ...HISTORIES[family][side], values: [userKey, from, limit, skip] };
+    async history(family, userKey, { from = '', limit, skip = 0 }) {
+      const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
       const [, etag, record, items] = await read(query);
       const profile = createAnswer(etag, record);
-      return profile && { profile, records: JSON.parse(items ?? '[]') };
+      const found: [id: string, record: string | null][] = JSON.parse(items ?? '[]');
+      return (
+        profile && {
+          profile,
+          items: found.flatMap(([id, record]) => (record === null ? [] : { id, record })),
+          next: found.find(([, record]) => record === null)?.[0],
+        }
+      );
     },
     historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
       readJson(SIZES[family][side], userKey, from, limit, skip),

@@ -31,12 +31,6 @@ export const isSameFile = (one: Stats | undefined, two: Stats | undefined) =>
 export const isWritten = (before: Stats | undefined, after: Stats | undefined) =>
   before?.mtimeMs !== after?.mtimeMs || before?.size !== after?.size;
 
-/** Changes when the files do, their contents or their permissions. An empty log comes and goes with each reader. */
-export const signature = ({ database, log }: FileStats) =>
-  [database, log !== undefined && log.size > 0 ? log : undefined]
-    .map((stats) => stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`)
-    .join();
-
 export function refuseMissing(path: string): void {
   if (existsSync(path)) return;
   if (!existsSync(dirname(path)))
@@ -132,7 +126,7 @@ export function refuseCutOff(path: string): void {
 }
 
 /** Removes what lies beside a file that was replaced, so that SQLite does not read it into the new one. */
-export function removeLeftovers(path: string, found: FileStats, served: FileStats): void {
+export function removeOldLog(path: string, found: FileStats, served: FileStats): void {
   const isLogLeft = isSameFile(found.log, served.log);
   if (isLogLeft && (found.log?.size ?? 0) > 0) throw new StoreError(foreignLog(path));
   if (isLogLeft) rmSync(`${path}-wal`, { force: true });

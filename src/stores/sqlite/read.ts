@@ -3,14 +3,16 @@ import type { Statement } from 'better-sqlite3';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { forEachSide, selectHistory, servedItem } from '../history-statements.ts';
+import { forEachFamily, forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
 import { factsByFile, MEDIA_URL, type PictureRow } from '../media-statements.ts';
 import { answerWith } from '../packing.ts';
 import {
   type Answer,
+  type History,
   type ItemSize,
   importTime,
   type LookupOptions,
+  MOST_BYTES,
   type Reader,
   type UserEntry,
 } from '../reader.ts';
@@ -138,26 +140,27 @@ function createListings(
   const search = db.prepare(SEARCH);
   const { member } = sqlAdapter(db);
   // As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin.
-  const prepare = (columns: (family: Family) => string) =>
-    forEachSide((family, side) => db.prepare(selectHistory(family, side, columns(family))).raw());
-  const plain = prepare(() => 'CAST(record AS BLOB)');
-  const served = prepare((family) => `CAST(${servedItem(family, member)} AS BLOB)`);
-  const sizes = prepare(() => 'CAST(items.id AS TEXT) AS id, octet_length(record) AS bytes');
+  const prepare = (family: Family, side: Side, ...columns: string[]) =>
+    db.prepare(selectHistory(family, side, [SIZE, ...columns].join())).raw();
+  const plain = forEachFamily((family) => prepare(family, 'older', 'CAST(record AS BLOB)'));
+  const served = forEachFamily((family) =>
+    prepare(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
+  );
+  const sizes = forEachSide((family, side) => prepare(family, side));
   const mediaUrl = db.prepare(MEDIA_URL);
   return {
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     users: (family, { after = '', upTo, skip = 0, limit }) =>
       (upTo === undefined ? users : usersBefore).all(family, upTo ?? after, limit, skip) as UserEntry[],
     search: (family, key, limit) => search.all({ 1: family, 2: key, 3: key + LAST, 4: limit }) as UserEntry[],
-    history(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
+    history(family, userKey, { from = '', limit, skip = 0 }) {
       // In one transaction with the items.
       const profile = findProfile(family, userKey);
       if (profile === undefined) return undefined;
       const values = { 1: userKey, 2: from, 3: limit, 4: skip };
       // The statement that names copies costs three times as much, even where there are none.
       const records = mediaUrl.get() === undefined ? plain : served;
-      const found = records[family][side].all(values) as [Buffer][];
-      return { profile, records: found.map(String) };
+      return { profile, ...takeFitting(records[family].iterate(values) as Iterable<SizedRow>) };
     },
     historySizes(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
       beginRead();
@@ -166,6 +169,21 @@ function createListings(
       return found.map(([id, bytes]): ItemSize => ({ id, bytes }));
     },
   };
+}
+
+const SIZE = 'CAST(items.id AS TEXT) AS id, octet_length(record) AS bytes';
+type SizedRow = [id: string, bytes: number, record: Buffer];
+
+/** The rows up to the first one that does not fit, which is the last one read. */
+function takeFitting(rows: Iterable<SizedRow>): Omit<History, 'profile'> {
+  const items: { id: string; record: string }[] = [];
+  let sum = 0;
+  for (const [id, bytes, record] of rows) {
+    sum += bytes;
+    if (sum > MOST_BYTES) return { items, next: id };
+    items.push({ id, record: String(record) });
+  }
+  return { items };
 }
 
 /**

@@ -1,7 +1,7 @@
 // `vitrine restore`: what a snapshot holds takes the place of what a database holds, in one transaction. A copy of the
 // snapshot is made beside the database, migrated and checked before the database is touched.
 import { existsSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
 import { forgetChanges, keepsNames } from '../changes.ts';
@@ -15,7 +15,7 @@ import { describeErrors, errorCode } from './errors.ts';
 import { isSameFile } from './file.ts';
 import { readSchema, unimported } from './migrate.ts';
 import { openArchive } from './read.ts';
-import { removeAbandoned, vacuumInto } from './snapshot.ts';
+import { isAbandoned, vacuumInto } from './snapshot.ts';
 import { change, eraseTraces } from './write.ts';
 
 export interface RestoreOptions {
@@ -40,8 +40,7 @@ export async function restore(path: string, file: string, { check }: RestoreOpti
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
   const existing = statSync(path, { throwIfNoEntry: false });
   if (isSameFile(statSync(file), existing)) throw new StoreError(`${file} is the database itself.`);
-  removeAbandoned(dirname(path), basename(path));
-  using copy = openReplacement(path);
+  using copy = openReplacement(path, isAbandoned(basename(path)));
   using opened = await prepare(copy.path, path, file);
   const { counts } = opened;
   if (check) return { counts, takenDown: NOTHING, warning: undefined };

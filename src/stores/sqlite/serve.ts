@@ -3,7 +3,7 @@
 import { countOnce } from '../counts.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Reader, StoreListener } from '../reader.ts';
-import { errorCode, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import {
   type FileStats,
   isSameFile,
@@ -11,15 +11,14 @@ import {
   readStats,
   refuseCutOff,
   refuseForeignLog,
-  removeLeftovers,
-  signature,
+  refuseMissing,
+  refuseOddFile,
+  removeOldLog,
 } from './file.ts';
 import { unimported } from './migrate.ts';
 import { openReader, type SqliteReader } from './read.ts';
 
 const POLL_MS = 250;
-/** Faults that may go away without another file: too many open files, say. */
-const MAY_PASS = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
 
 interface ServedFile {
   readonly path: string;
@@ -35,16 +34,17 @@ interface ServedFile {
   reported: number;
   /** Hashes. No other file is served without them, also while this one is damaged. */
   takedowns: readonly string[];
-  /** The file that could not be served when it was looked at last. */
-  refused: { signature: string; error: Error; looks: number } | undefined;
+  /** Why what is at the path could not be served when it was looked at last. */
+  error: Error | undefined;
   /** Why what is at the path is not served, as it was logged. */
   refusal: string | undefined;
 }
 
 export function openServed(path: string, observe: StoreListener): Reader {
-  const unread = { reader: undefined, generation: undefined, refused: undefined, refusal: undefined };
-  const stats = readStats(path);
-  const file: ServedFile = { path, observe, ...unread, stats, version: 0, reported: 0, takedowns: [] };
+  const file: ServedFile = {
+    ...{ path, observe, stats: readStats(path), version: 0, reported: 0, takedowns: [] },
+    ...{ reader: undefined, generation: undefined, error: undefined, refusal: undefined },
+  };
   start(file);
   const timer = setInterval(poll, POLL_MS, file).unref();
   const reader = () => requireReader(file);
@@ -67,7 +67,7 @@ export function openServed(path: string, observe: StoreListener): Reader {
     ),
     mediaUrl: () => file.reader?.mediaUrl(),
     pictures: (files) => reader().pictures(files),
-    fault: () => (file.reader === undefined ? file.refused?.error.message : file.reader.fault()),
+    fault: () => (file.reader === undefined ? file.error?.message : file.reader.fault()),
     close() {
       clearInterval(timer);
       file.reader?.close();
@@ -78,66 +78,59 @@ export function openServed(path: string, observe: StoreListener): Reader {
 /** Fails unless there is something to serve, or waiting for an import helps. */
 function start(file: ServedFile): void {
   look(file, file.stats);
-  if (file.refused === undefined) return;
-  if (!(file.refused.error instanceof NoDataError)) throw file.refused.error;
-  // A second look is for reads that failed.
+  if (file.error === undefined) return;
+  if (!(file.error instanceof NoDataError)) throw file.error;
+  // The second look logs it.
   look(file, file.stats);
 }
 
 function poll(file: ServedFile): void {
   const found = readStats(file.path);
-  if (file.reader === undefined) look(file, found);
-  // Only a regular file can be a database: opening a pipe would wait for its other end.
-  else if (!found.database?.isFile()) warnOfAbsence(file, found);
-  else if (!isSameFile(found.database, file.stats.database)) lookUnlessRefused(file, found);
-  else noteChanges(file, found);
+  if (file.reader !== undefined && isSameFile(found.database, file.stats.database)) noteChanges(file, found);
+  else look(file, found);
 }
 
 /** Throws while there is nothing to serve. */
 function requireReader(file: ServedFile): SqliteReader {
   // What an import has just committed is served at once, not after the next poll.
-  if (file.reader === undefined) lookUnlessRefused(file, readStats(file.path));
-  if (file.reader === undefined) throw file.refused?.error;
+  if (file.reader === undefined) look(file, readStats(file.path));
+  if (file.reader === undefined) throw file.error;
   return file.reader;
-}
-
-/** A file that was refused twice is not looked at again while it stays as it is. */
-function lookUnlessRefused(file: ServedFile, found: FileStats): void {
-  const { refused } = file;
-  const isFinal =
-    refused !== undefined && refused.looks > 1 && !MAY_PASS.test(errorCode(refused.error.cause));
-  if (!isFinal || refused.signature !== signature(found)) look(file, found);
 }
 
 /** Serves what is at the path if it passes the checks; otherwise what was served stays. */
 function look(file: ServedFile, found: FileStats): void {
   try {
     const isFirst = file.reader === undefined;
-    put(file, ...openChecked(file, found));
+    const reader = openChecked(file, found);
+    const stats = readStats(file.path);
+    if (!isSameFile(stats.database, found.database)) {
+      // It was replaced while it was opened.
+      reader.close();
+      return look(file, stats);
+    }
+    put(file, reader, stats);
     if (!isFirst) file.observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-    else if (file.refused !== undefined)
+    else if (file.error !== undefined)
       file.observe({ type: 'data-changed', message: 'there is data now, and it is served' });
-    file.refused = file.refusal = undefined;
+    file.error = file.refusal = undefined;
   } catch (error) {
-    refuse(file, found, toStoreError(file.path, error));
+    refuse(file, toStoreError(file.path, error));
   }
 }
 
 /** Checks that read little, so that neither a start nor the lookups of other clients wait. */
-function openChecked(
-  { path, takedowns, stats, reader: before }: ServedFile,
-  found: FileStats,
-): [SqliteReader, FileStats] {
-  if (before !== undefined) removeLeftovers(path, found, stats);
+function openChecked({ path, takedowns, stats, reader: before }: ServedFile, found: FileStats): SqliteReader {
+  refuseMissing(path);
+  refuseOddFile(path);
+  if (before !== undefined) removeOldLog(path, found, stats);
   refuseForeignLog(path);
   refuseCutOff(path);
   const reader = openReader(path);
   try {
     if (reader.version() === 0) throw unimported(path);
     refuseLostTakedowns(path, reader, takedowns);
-    const now = readStats(path);
-    if (isSameFile(now.database, found.database)) return [reader, now];
-    throw new StoreError(`${path} was replaced while it was opened.`);
+    return reader;
   } catch (error) {
     reader.close();
     throw error;
@@ -165,31 +158,21 @@ function put(file: ServedFile, reader: SqliteReader, stats: FileStats): void {
 }
 
 /** SQLite reports a read that failed as damage, so only what a second look finds again is logged. */
-function refuse(file: ServedFile, found: FileStats, error: Error): void {
-  const { refused, observe } = file;
-  const isSame = refused?.signature === signature(found) && refused.error.message === error.message;
-  const looks = isSame ? refused.looks + 1 : 1;
-  file.refused = { signature: signature(found), error, looks };
-  if (looks !== 2) return;
+function refuse(file: ServedFile, error: Error): void {
+  const isAgain = error.message === file.error?.message;
+  file.error = error;
   const isFirst = file.reader === undefined;
   const effect = isFirst ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';
   // An error that is no fault of the data is one of this program.
-  file.refusal = `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
-  observe({ type: isFirst ? 'data-warning' : 'data-fault', message: file.refusal });
-}
-
-function warnOfAbsence(file: ServedFile, { database }: FileStats): void {
-  const what = database === undefined ? 'is missing' : 'is not a regular file';
-  const message = `${file.path} ${what}: its data is served on, but the next start finds none.`;
-  if (message === file.refusal) return;
-  file.refused = undefined;
-  file.refusal = message;
-  file.observe({ type: 'data-warning', message });
+  const refusal = `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
+  if (!isAgain || refusal === file.refusal) return;
+  file.refusal = refusal;
+  file.observe({ type: isFirst ? 'data-warning' : 'data-fault', message: refusal });
 }
 
 /** The file that is served is in its place. */
 function noteChanges(file: ServedFile, found: FileStats): void {
-  file.refused = file.refusal = undefined;
+  file.error = file.refusal = undefined;
   if (!isWritten(file.stats.database, found.database) || reopenIfNewer(file)) file.stats = found;
   if (readVersion(file) === file.reported) return;
   file.reported = file.version;

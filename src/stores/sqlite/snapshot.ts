@@ -1,8 +1,8 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
-import { openReplacement } from '../../files/output.ts';
+import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { isOldUnfinished, isUnfinished, openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
 import { type Connection, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
@@ -13,32 +13,21 @@ export function snapshot(path: string, target: string): void {
   if (isFolder(target)) throw new StoreError(`${target} is a folder: name a file in it, or give --keep.`);
   using db = openForReading(path, path);
   refuseSame(path, target);
-  // Of this database, for whatever time.
-  removeAbandoned(dirname(target), basename(target).replace(DATED, ''));
-  using copy = openReplacement(target);
+  using copy = openReplacement(target, isAbandoned(basename(target).replace(DATED, '')));
   // It makes a file without a write-ahead log, which read-only media cannot hold.
   vacuumInto(db, { path, target, unfinished: copy.path });
   describeErrors(target, copy.commit);
 }
 
 const DATED = /\d{8}T\d{6}Z\.db$/;
-const UNFINISHED = /\.[0-9a-f-]{36}\.unfinished$/;
 
-/** Removes the copies that runs which were killed have left in a folder: no process has them open. */
-export function removeAbandoned(folder: string, prefix: string): void {
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder)) {
-    if (!name.startsWith(prefix) || !UNFINISHED.test(name)) continue;
-    const path = join(folder, name);
-    try {
-      const lock = openExclusive(path, 0);
-      if (lock === undefined) continue;
-      lock.close();
-      for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
-    } catch {
-      // It is no database, or another run has removed it.
-    }
-  }
+/** Tells copies that were given up: of this database at once, since no process has them open, and of others when they are old. */
+export const isAbandoned = (prefix: string) => (path: string) =>
+  isOldUnfinished(path) || (isUnfinished(path) && basename(path).startsWith(prefix) && isFree(path));
+
+function isFree(path: string): boolean {
+  using lock = openExclusive(path, 0);
+  return lock !== undefined;
 }
 
 export interface DatedSnapshot {
