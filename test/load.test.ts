@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { computeEtag } from '../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
-import type { Row } from '../src/records/row.ts';
+import type { Row } from '../src/records/normalise.ts';
 import { NoDataError } from '../src/stores/errors.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/load.ts';
 import { checkDatabase, openArchive, openReader, openWriter } from '../src/stores/open.ts';

@@ -7,7 +7,6 @@ import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/recognise.ts';
-import { createPlaceholders } from '../records/row.ts';
 import type { Load, Tallies } from '../stores/load.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Writer } from '../stores/writer.ts';
@@ -85,8 +84,9 @@ export async function importFiles(
     options.signal?.throwIfAborted();
     options.onWriting?.();
     show('writing');
-    const isRefused = report.count() > 0 && !skipInvalid;
-    tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
+    // Owners and names are checked once every record is good.
+    if (report.count() > 0 && !skipInvalid) await load.abandon();
+    else tallies = await load.finish(dryRun ? 'try' : 'commit');
   } catch (error) {
     await load.abandon();
     throw error;
@@ -178,7 +178,6 @@ interface Adding {
   readonly warnings: Warnings;
   readonly unused: ReturnType<typeof createUnused>;
   readonly mender: Mender;
-  readonly skipInvalid: boolean;
   /** The family of profiles that fit both. */
   readonly family?: Family | undefined;
 }
@@ -215,8 +214,7 @@ class Adder {
     const { load, report, warnings, unused, mender } = this.#to;
     const result = mender.normalise(entry.value, entry.kind, this.#family);
     if ('faults' in result) {
-      report.entry(place, entry, result.faults);
-      return this.#addPlaceholders(entry.value, place);
+      return report.entry(place, entry, result.faults);
     }
     unused.look(entry.value, result.row.kind);
     warnings.look(result.row, entry.value, place);
@@ -241,11 +239,5 @@ class Adder {
     this.#family = KINDS[recognised.kind].family;
     for (const one of this.#waiting) await this.#addKnown(one.entry, one.place);
     await this.#addKnown(entry, place);
-  }
-
-  /** In an import that is refused anyway, the items of a faulty profile are not reported as well. */
-  async #addPlaceholders(source: RawRecord, place: number): Promise<void> {
-    if (this.#to.skipInvalid) return;
-    for (const row of createPlaceholders(source, this.#family)) await this.#to.load.add(row, place);
   }
 }

@@ -2,8 +2,7 @@
 // A mirror changes the users and items that it imported, and adds new ones; it never takes over what came from elsewhere, such
 // as an import or another site that counts its ids from 1 as well.
 import { KIND_NAMES } from '../records/kinds.ts';
-import type { Fault } from '../records/normalise.ts';
-import type { Row } from '../records/row.ts';
+import type { Fault, Row } from '../records/normalise.ts';
 import type { Lookup } from '../remote/site-client.ts';
 import type { Owners } from '../stores/archive.ts';
 import type { Misfit, Tallies } from '../stores/load.ts';

@@ -6,11 +6,25 @@ import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from '
 import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { type RawRecord, recogniseKind } from './recognise.ts';
-import type { Row } from './row.ts';
 import { digitsText, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
 import { userKey, userNameFault } from './user-name.ts';
 import { searchWords } from './words.ts';
+
+/** A normalised record with the keys under which a store keeps it. */
+export interface Row {
+  readonly kind: KindName;
+  readonly id: string;
+  /** Empty for an item. */
+  readonly userKey: string;
+  /** What a user is found by, as a JSON array; empty for an item. */
+  readonly words: string;
+  /** Empty for a profile, like the date. */
+  readonly owner: string;
+  readonly date: string;
+  /** The JSON text that is served. */
+  readonly record: string;
+}
 
 export interface Fault {
   readonly member: string;

@@ -1,6 +1,6 @@
 // One import, from its first row to its outcome.
 import type { KindName } from '../records/kinds.ts';
-import type { Row } from '../records/row.ts';
+import type { Row } from '../records/normalise.ts';
 import type { Awaitable } from './reader.ts';
 import type { RemovalLimit } from './removal-limit.ts';
 
@@ -37,17 +37,14 @@ export interface Tally {
 
 export type Tallies = Record<KindName, Tally>;
 
-/**
- * How a load ends: `commit` makes it visible; `try` finds out what it would change and keeps nothing; `refuse` finds the
- * misfits only, for an import with faults that are known already.
- */
-export type LoadOutcome = 'commit' | 'try' | 'refuse';
+/** How a load ends: `commit` makes it visible; `try` finds out what it would change and keeps nothing. */
+export type LoadOutcome = 'commit' | 'try';
 
 /** One import. Nothing is visible before `finish` has committed everything. */
 export interface Load {
   /** `place` tells where the row came from and never decreases; of two rows with one id the later wins. */
   add(row: Row, place: number): Awaitable<void>;
-  /** The tallies; undefined when the load was refused, by its ending or for misfits. */
+  /** The tallies; undefined when the load was refused for misfits. */
   finish(ending?: LoadOutcome): Awaitable<Tallies | undefined>;
   abandon(): Awaitable<void>;
 }

@@ -4,7 +4,7 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './load.ts';
+import type { LoadOptions, Misfit, Tallies, Tally } from './load.ts';
 import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
   COUNT_CHANGED,
@@ -18,15 +18,14 @@ import { type Removal, refuseExcess } from './removal-limit.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
 
-/** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
+/** Undefined when the import is refused for misfits; the caller then rolls back. */
 export async function merge(
   db: SqlAdapter,
   { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
-  ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   const tallies = noTallies();
   let misfits = 0;
-  const isRefused = () => ending === 'refuse' || (misfits > 0 && !skipInvalid);
+  const isRefused = () => misfits > 0 && !skipInvalid;
   for (const index of INDEXES) await db.run(index);
   const staged = await Array.fromAsync(db.rows<[string]>('SELECT DISTINCT kind FROM staged'));
   const kinds = new Set(staged.map(([kind]) => Number(kind)));

@@ -171,7 +171,7 @@ export async function advance(db: SqlAdapter, condition: string): Promise<void> 
  * are undefined if the import was refused; `changes` is the number of records that it changed.
  */
 export async function importStaged(db: SqlAdapter, options: LoadOptions, ending: LoadOutcome) {
-  const tallies = await merge(db, options, ending);
+  const tallies = await merge(db, options);
   if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
   const changes = Object.values(tallies).reduce(
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,

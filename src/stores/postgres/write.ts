@@ -1,6 +1,6 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
-import type { Row } from '../../records/row.ts';
+import type { Row } from '../../records/normalise.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
