@@ -8,18 +8,15 @@ import type { Logger } from 'pino';
 import { AlreadyReported } from './cli/context.ts';
 import type { Config } from './config/config.ts';
 import type { Observer } from './http/observations.ts';
-import { type Admin, type Health, openAdmin } from './server/admin.ts';
+import { type Health, openAdmin } from './server/admin.ts';
 import { type StartOptions, serve } from './server/serve.ts';
 
 /** A lasting cause of death must not loop. */
 const REPLACE_MS = 1000;
 const ANSWER_MS = 2000;
 
-/** What the supervisor asks its workers, and what they answer. */
-interface Answers {
-  readonly health: Health;
-  readonly metrics: Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-}
+/** What a worker answers when the supervisor asks. */
+type WorkerReport = [Health, Awaited<ReturnType<Registry['getMetricsAsJSON']>>];
 
 /** The workers that serve. */
 const serving = new Set<Worker>();
@@ -28,14 +25,13 @@ let isStopping = false;
 export async function supervise(config: Config, log: Logger, { signal, socket }: StartOptions) {
   signal?.throwIfAborted();
   signal?.addEventListener('abort', () => void stopWorkers(), { once: true });
-  let admin: Admin | undefined;
+  const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
+  const admin = await openAdmin({ config, health: findHealth, metrics: addUpMetrics, observe });
   async function stop(): Promise<void> {
     await stopWorkers();
     await admin?.close();
   }
   try {
-    const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
-    admin = await openAdmin({ config, health: findHealth, metrics: addUpMetrics, observe });
     // Such a socket cannot be opened once more by each worker: they accept from the one.
     if (socket?.fd !== undefined || config.host.startsWith('/'))
       cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -67,11 +63,10 @@ async function choosePort({ host, port }: Config): Promise<void> {
 /** Starts one worker; resolves to its address when it serves. */
 async function start(log: Logger): Promise<string> {
   if (isStopping) throw new Error('the server is stopping');
-  const worker = cluster.fork();
-  const started = Promise.withResolvers<string>();
   // Each question that waits for its answer listens.
-  worker.setMaxListeners(0).on('message', ([event, value]) => worker.emit(event, value));
-  worker.once('serving', (url) => {
+  const worker = cluster.fork().setMaxListeners(0);
+  const started = Promise.withResolvers<string>();
+  worker.once('message', (url) => {
     serving.add(worker);
     started.resolve(url);
   });
@@ -98,47 +93,39 @@ async function stopWorkers(): Promise<void> {
 /** Requests may come while any worker is ready. */
 async function findHealth(): Promise<Health> {
   if (isStopping) return { unready: 'The server is stopping.' };
-  const answers = await askAll('health');
+  const answers = (await askWorkers()).map(([health]) => health);
   const { waiting } = answers.find((answer) => answer.waiting !== undefined) ?? {};
   const [first = { unready: 'No worker answers.' }] = answers;
   return { ...(answers.find(({ unready }) => unready === undefined) ?? first), waiting };
 }
 
 async function addUpMetrics() {
-  const metrics = Registry.aggregate(await askAll('metrics')).metrics();
-  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics };
+  const all = (await askWorkers()).map(([, metrics]) => metrics);
+  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
-/** Without those of a worker that has just died or does not answer in time. */
-async function askAll<Q extends keyof Answers>(question: Q): Promise<Answers[Q][]> {
-  const answers = [...serving].map(async (worker) => {
-    const answered = once(worker, question, { signal: AbortSignal.timeout(ANSWER_MS) });
+/** Without the reports of a worker that has just died or does not answer in time. */
+async function askWorkers(): Promise<WorkerReport[]> {
+  const reports = [...serving].map((worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
-    worker.send(question, (error) => error && worker.emit(question));
-    return answered.then(([answer]) => answer as Answers[Q]).catch(() => undefined);
+    worker.send('report', () => {});
+    const reported = once(worker, 'message', { signal: AbortSignal.timeout(ANSWER_MS) });
+    return reported.then(([report]) => report as WorkerReport).catch(() => undefined);
   });
-  return (await Promise.all(answers)).filter((answer) => answer !== undefined);
+  return (await Promise.all(reports)).filter((report) => report !== undefined);
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */
 export async function serveAsWorker(config: Config, log: Logger, options: StartOptions) {
   const worker = cluster.worker as Worker;
-  const { registry, health, ...running } = await serve(
-    { ...config, adminPort: undefined },
-    log.child({ worker: worker.id }),
-    {
-      ...options,
-      socket: options.socket ?? { reusePort: platform() === 'linux' },
-      warns: worker.id === 1,
-    },
-  );
-  const answers = { health, metrics: async () => (await registry()).getMetricsAsJSON() };
+  const socket = options.socket ?? { reusePort: platform() === 'linux' };
+  const start = { ...options, socket, warns: worker.id === 1 };
+  const own = { ...config, adminPort: undefined };
+  const { registry, health, ...running } = await serve(own, log.child({ worker: worker.id }), start);
   // Without the supervisor nothing reads messages; Node then ends the worker.
-  const tell = (event: string, value: unknown) => worker.send([event, value], () => {});
-  worker.on('message', async (question: keyof Answers) => {
-    const answer = answers[question]().catch((err) => log.error({ err }, 'the supervisor gets no answer'));
-    tell(question, await answer);
-  });
-  tell('serving', running.url);
+  const send = (message: string | WorkerReport) => worker.send(message, () => {});
+  const report = async () => send([await health(), await (await registry()).getMetricsAsJSON()]);
+  worker.on('message', () => report().catch((err) => log.error({ err }, 'the supervisor gets no answer')));
+  send(running.url);
   return running;
 }

@@ -13,7 +13,10 @@ import { type Observer, OTHER } from '../http/observations.ts';
 import { ClientConnection, ClientRequest, endEarly, findConnection } from './connection.ts';
 import { originHeaders, type RateLimit } from './hooks.ts';
 
-interface HttpServerOptions extends RefusalOptions {
+interface HttpServerOptions {
+  readonly config: Config;
+  readonly rateLimit?: RateLimit | undefined;
+  readonly observe: Observer;
   /** While the server stops, each connection ends with its next answer. */
   readonly state: { readonly isDraining: boolean };
 }
@@ -145,7 +148,7 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
   server.once('close', () => clearInterval(timer));
 }
 
-/** Ends all connections, also those that are not in Node's own list since they end early. */
+/** Ends the connections, also those that are not in Node's own list since they end early. */
 export function closeAllConnections(server: Server): void {
   for (const { socket } of openConnections.get(server) ?? []) socket.destroy();
 }
@@ -163,7 +166,8 @@ function serverOptions(config: Config) {
     // Bodies are never read, so requests without one need no stream for it.
     optimizeEmptyRequests: true,
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: headersTimeout(config),
+    // The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit.
+    headersTimeout: Math.min(HEADERS_TIMEOUT, config.requestTimeout || HEADERS_TIMEOUT),
     requestTimeout: config.requestTimeout,
     keepAliveTimeout: config.keepAliveTimeout,
     connectionsCheckingInterval: 1000,
@@ -173,10 +177,6 @@ function serverOptions(config: Config) {
 /** Of the request line and the headers: a name of 255 characters takes 3 KB, cookies of other parts of a site 4 KB. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT = 10_000;
-
-/** The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit. */
-const headersTimeout = ({ requestTimeout }: Config) =>
-  Math.min(HEADERS_TIMEOUT, requestTimeout || HEADERS_TIMEOUT);
 
 // How many connections the limits of open files and of memory leave room for. Beyond the first, the system would hand out
 // no descriptor, and libuv would close new connections without a word; beyond the second, it ends the process.
@@ -189,26 +189,20 @@ const CONNECTION_BYTES = 16 * 1024;
 /** A proxy needs some, however little memory there is. */
 const FEWEST = 256;
 
-/** Infinity if there is no limit, or it is unknown. */
-interface SystemLimits {
-  readonly files: number;
-  readonly memory: number;
-}
-
 /**
  * The lowest of three: the setting; the open files, but for the reserved ones or half of them; and one connection for each
  * 16 KB of a worker's share of the memory above 96 MB, but at least 256. At 128 MB that is 2,048.
  */
 export function affordableConnections(
   { maxConnections, workers }: Pick<Config, 'maxConnections' | 'workers'>,
-  { files, memory }: SystemLimits = { files: openFilesLimit(), memory: memoryLimit() },
+  { files, memory } = { files: openFilesLimit(), memory: constrainedMemory() || Number.POSITIVE_INFINITY },
 ): number {
   const byFiles = Math.max(files - RESERVED_FILES, Math.floor(files / 2));
   const byMemory = Math.max(Math.floor((memory / workers - WORKER_BYTES) / CONNECTION_BYTES), FEWEST);
   return Math.min(maxConnections, byFiles, byMemory);
 }
 
-/** Node has raised the soft limit to the hard one at its start. */
+/** Node has raised the soft limit to the hard one at its start. Infinity where none is known. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -218,18 +212,9 @@ function openFilesLimit(): number {
   }
 }
 
-/** The container's memory limit; Infinity without one. */
-const memoryLimit = () => constrainedMemory() || Number.POSITIVE_INFINITY;
-
 // Errors that are written past the router: to requests that must not reach it, and to bytes that are no request.
 
-interface RefusalOptions {
-  readonly config: Config;
-  readonly rateLimit?: RateLimit | undefined;
-  readonly observe: Observer;
-}
-
-function createRefusals({ config, rateLimit, observe }: RefusalOptions) {
+function createRefusals({ config, rateLimit, observe }: HttpServerOptions) {
   const common = {
     'content-type': JSON_TYPE,
     'cache-control': 'no-store',

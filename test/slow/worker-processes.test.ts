@@ -48,7 +48,7 @@ describe('two workers', () => {
 
   it('a removed file is a warning on the admin port', async () => {
     renameSync(database, `${database}.away`);
-    await until('it', async () => (await ask(admin, '/readyz')).body.includes('.db is missing'));
+    await until('it', async () => (await ask(admin, '/readyz')).body.includes('.db does not exist'));
     renameSync(`${database}.away`, database);
     await until('it', async () => (await ask(admin, '/readyz')).body === '{"status":"ready"}');
   });
