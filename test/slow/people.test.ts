@@ -76,6 +76,17 @@ describeInBrowser('the page of a person', (eye) => {
     },
   );
 
+  test('names the picture that was chosen, and that of the item, for the way from page to page', async () => {
+    const page = await eye.open(`${server.url}/people/b/ada`, { reducedMotion: 'no-preference' });
+    const named =
+      "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).viewTransitionName !== 'none').map((each) => each.localName + '.' + each.className)";
+    expect(await page.evaluate(named)).toEqual(['html.']);
+    await page.locator('.shot .p-name').nth(2).focus();
+    expect(await page.evaluate(named)).toEqual(['html.', 'a.frame']);
+    await page.goto(`${server.url}/people/b/ada/767`);
+    expect(await page.evaluate(named)).toEqual(['html.', 'a.frame']);
+  });
+
   test('asks for nothing but its style and pictures, and is the same when all else fails', async () => {
     const asked: string[] = [];
     const page = await eye.open(`${server.url}/icon.svg`, { javaScriptEnabled: false });
