@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { ROOT } from '../files.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
@@ -17,8 +18,6 @@ export interface Mutant {
   readonly breaks: string;
   /** Test files, without their ending. */
   readonly tests: readonly string[];
-  /** Why no test can notice. */
-  readonly equivalent?: string | undefined;
 }
 
 export function readMutants(): Mutant[] {
@@ -30,7 +29,7 @@ export function readMutants(): Mutant[] {
       const [breaks, tests] = [line('Breaks'), line('Tests')];
       if (breaks === undefined || tests === undefined) throw new Error(`${file} lacks its head`);
       const name = file.replace(/\.patch$/, '');
-      return { name, breaks, tests: tests.split(' '), equivalent: line('Equivalent') };
+      return { name, breaks, tests: tests.split(' ') };
     });
 }
 
@@ -55,49 +54,39 @@ async function execute(command: string, args: readonly string[], cwd: string, ti
   return { code: code as number | null, output };
 }
 
-/** Applies the patch, or takes it back. One line beside each change must still be there; all may be elsewhere. */
+/** Applies the patch, or takes it back. */
 export async function applyPatch(checkout: string, name: string, ...flags: string[]): Promise<void> {
-  const { code, output } = await execute(
-    'git',
-    ['apply', '-C1', ...flags, join(FOLDER, `${name}.patch`)],
-    checkout,
-  );
+  const { code, output } = await execute('git', ['apply', ...flags, join(FOLDER, `${name}.patch`)], checkout);
   if (code !== 0) throw new Error(`${name} does not apply any more: ${output}`);
 }
 
-async function isNoticed(checkout: string, { name, tests }: Mutant): Promise<boolean> {
+/** The first test that fails with the mutant, if any does. */
+async function findKiller(checkout: string, { name, tests }: Mutant): Promise<string | undefined> {
   await applyPatch(checkout, name);
   try {
     const files = tests.map((test) => `test/${test}.test.ts`);
-    const args = [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      '--config',
-      'test/vitest.config.ts',
-      '--bail',
-      '1',
-      ...files,
-    ];
-    return (await execute(process.execPath, args, checkout)).code !== 0;
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
+    const { code, output } = await execute(process.execPath, [...vitest, '--bail', '1', ...files], checkout);
+    if (code === null) throw new Error(`no result within ${MOST_MS / 1000} s`);
+    return code === 0 ? undefined : (/ FAIL .*? > (.*)/.exec(stripVTControlCharacters(output))?.[1] ?? 'all');
   } finally {
     await applyPatch(checkout, name, '--reverse');
   }
 }
 
-/** Prints which were noticed; how many of those that can be. */
+/** Prints which were noticed, and by which test; whether enough of them were. */
 export async function runMutants(names: readonly string[]): Promise<boolean> {
   using checkout = copyCheckout();
   const mutants = readMutants().filter(({ name }) => names.length === 0 || names.includes(name));
-  let [killed, possible] = [0, 0];
+  let killed = 0;
   for (const mutant of mutants) {
-    if (mutant.equivalent === undefined) possible++;
-    const result = await isNoticed(checkout.path, mutant).then(
-      (noticed) => (noticed ? 'killed' : mutant.equivalent === undefined ? 'SURVIVED' : 'equivalent'),
+    const result = await findKiller(checkout.path, mutant).then(
+      (test) => (test === undefined ? 'SURVIVED' : `killed by "${test}"`),
       ({ message }) => message,
     );
-    if (result === 'killed') killed++;
-    console.log(`${result} ${mutant.name}: ${mutant.breaks}`);
+    if (result.startsWith('killed')) killed++;
+    console.log(`${mutant.name}, ${mutant.breaks}: ${result}`);
   }
-  console.log(`${killed} of ${possible} mutants killed`);
-  return killed >= possible * 0.95;
+  console.log(`${killed} of ${mutants.length} mutants killed`);
+  return killed >= mutants.length * 0.95;
 }
