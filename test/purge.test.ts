@@ -11,7 +11,7 @@ import { userTag } from '../src/records/user-name.ts';
 import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
 import { freePort } from './free-port.ts';
 import { startSite } from './mirror-site.ts';
-import { folio } from './records.ts';
+import { folio, shot } from './records.ts';
 import { databaseOf, run } from './rig.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
@@ -116,6 +116,22 @@ describe('a provider', () => {
       'PURGE needs a token: set CLOUDFLARE_API_TOKEN or CLOUDFLARE_API_TOKEN_FILE',
     );
   });
+});
+
+test('caches are purged of the page with the newest items when it gets or loses its way to older ones', async () => {
+  const { calls, cache } = await startProvider();
+  const newest = Array.from({ length: 15 }, (_, nr) => shot(nr + 2, 1));
+  const path = await databaseOf(folio(1, 'ada'), ...newest);
+  const vitrine = async (...args: string[]) => {
+    expect((await run(args, { env: { DATABASE_URL: path, PURGE: cache } })).code).toBe(0);
+    return calls.splice(0).map(({ tags }) => tags);
+  };
+  const file = (...records: object[]) => tempFile('ada.ndjson', ndjson(folio(1, 'ada'), ...records));
+  await vitrine('purge');
+  const hers = [[userTag('portfolio', 'ada')], [userTag('portfolio', 'ada')]];
+  const old = shot(1, 1, { date: '1990-01-01 00:00:00' });
+  expect(await vitrine('import', file(old))).toEqual(hers);
+  expect(await vitrine('takedown', '--family', 'portfolio', '--item', '1')).toEqual(hers);
 });
 
 test('imports, takedowns and `vitrine purge` tell caches, also later and twice, and never show the token', async () => {

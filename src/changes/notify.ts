@@ -15,6 +15,8 @@ export interface Subscriber {
   readonly name: string;
   /** Milliseconds after which changes are delivered again: a cache may store an answer that it had asked for just before. */
   readonly repeatAfter?: number;
+  /** Also of users for which only items changed that are too old for the list: their pages have a link to them. */
+  readonly withOldItems?: boolean;
   /** Fails with a sentence for the operator. */
   readonly deliver: (delivery: Delivery) => Promise<void>;
 }
@@ -33,9 +35,10 @@ export async function notifySubscribers(
   // Nothing was imported yet.
   if (generation === 0) return [];
   const faults = await Promise.all(
-    pending.map((changes, index) => {
-      const delivery = { ...changes, ...(everything && { changes: 'everything' as const }), signal };
-      return notify(subscribers[index] as Subscriber, delivery, pause);
+    pending.map((known, index) => {
+      const subscriber = subscribers[index] as Subscriber;
+      const changes = everything ? 'everything' : pickChanges(subscriber, known.changes);
+      return notify(subscriber, { ...known, changes, signal }, pause);
     }),
   );
   const hasFault = (_: Subscriber, index: number) => faults[index] !== undefined;
@@ -47,6 +50,11 @@ export async function notifySubscribers(
   const failures = faults.filter((fault) => fault !== undefined);
   if (erases) failures.push(...(await eraseNames(writer, failures.length === 0)));
   return failures;
+}
+
+export function pickChanges({ withOldItems }: Subscriber, changes: Delivery['changes']): Delivery['changes'] {
+  if (withOldItems || changes === 'everything') return changes;
+  return changes.filter(({ profile, list }) => profile || list);
 }
 
 /** Erases the names that a takedown has left for subscribers; why that was not possible. */

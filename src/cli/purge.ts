@@ -1,5 +1,5 @@
 // `vitrine purge`
-import { notifySubscribers } from '../changes/notify.ts';
+import { notifySubscribers, pickChanges } from '../changes/notify.ts';
 import { counted } from '../records/printable.ts';
 import { openWriter } from '../stores/open.ts';
 import { type CommandContext, UsageError } from './context.ts';
@@ -32,10 +32,10 @@ async function runPurge({ all, dryRun, ...flags }: PurgeFlags, context: CommandC
   await using writer = await openWriter(chooseDatabase(flags, context), { mustExist: true });
   const names = subscribers.map(({ name }) => name);
   const { pending } = await writer.readPending(names);
-  const caches = pending.map(({ changes }, index) => ({
-    name: names[index],
-    users: all || changes === 'everything' ? null : changes.length,
-  }));
+  const caches = subscribers.map((subscriber, index) => {
+    const changes = pickChanges(subscriber, pending[index]?.changes ?? []);
+    return { name: subscriber.name, users: all || changes === 'everything' ? null : changes.length };
+  });
   const signal = context.stopSignal();
   const failures = dryRun ? [] : await notifySubscribers(writer, subscribers, signal, { everything: all });
   const lines = caches.map(

@@ -21,6 +21,7 @@ export const createCaches = (config: Config, environment: Environment): Subscrib
   config.purge.map((cache) => ({
     name: cache.text,
     repeatAfter: LONGEST_ANSWER,
+    withOldItems: true,
     deliver: cache.kind === 'nginx' ? purgeNginx(cache) : callService(cache, cache.kind, environment),
   }));
 

@@ -26,12 +26,15 @@ const Query = Type.Object({ url: Parameter, format: Parameter, maxwidth: Paramet
 export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { config, store }, done) => {
   // A page has endlessly many addresses here.
   const headers = { ...PRIVATE, 'content-type': JSON_TYPE };
-  const sites = listMounts(config).map((mount) => {
+  // A client may name any host: answers hold the address of one that the operator has named.
+  const sites = listMounts(config).flatMap((mount) => {
+    if (mount.base.origin === undefined) return [];
+    const origin = `${mount.base.origin}/`;
     const replies = createPersonReplies(config, mount, store);
     const version = replies.createVersion((person) =>
-      embed(config, person, `${mount.base.origin}/`, mount.variant, EVERYWHERE),
+      embed(config, person, origin, mount.variant, EVERYWHERE),
     );
-    return { mount, replies, version };
+    return { mount, origin, replies, version };
   });
 
   const { schema, ...options } = pageRoute(config);
@@ -41,14 +44,11 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     if (format !== 'json') return sendFailure(reply, 'FORMAT_UNKNOWN');
     const address = readAddress(url);
     const site = sites.find(
-      ({ mount }) =>
-        mount.variant === address.variant &&
-        hostKey(address.host) === (mount.base.host ?? hostKey(request.headers.host ?? '')),
+      ({ mount }) => mount.variant === address.variant && hostKey(address.host) === mount.base.host,
     );
     if (site === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-    const { mount, replies, version } = site;
+    const { mount, origin, replies, version } = site;
     const room = { width: readLimit(maxwidth), height: readLimit(maxheight) };
-    const origin = `${mount.base.origin ?? address.origin}/`;
     const render = (person: Person) => embed(config, person, origin, mount.variant, room);
     if (await replies.send(reply, address.name, { version, headers, render, mostItems: MOST_TILES }))
       return reply;
@@ -100,7 +100,7 @@ function readAddress(text: string) {
   try {
     const name = decodeURIComponent(segment);
     if (url !== null && /^https?:$/.test(url.protocol) && userNameFault(name) === undefined)
-      return { variant, name, host: url.host, origin: url.origin };
+      return { variant, name, host: url.host };
   } catch {
     // No user has a name with a broken escape.
   }

@@ -137,7 +137,7 @@ interface Part {
   readonly etag: string;
   /** Whether shared caches may keep the page. */
   readonly isKept: boolean;
-  /** Whether caches are purged when the page changes: of items that the list of the newest does not have, they are not. */
+  /** Whether caches are purged when the page changes: when copies of pictures of older items are linked, they are not. */
   readonly isLasting?: boolean;
 }
 

@@ -70,6 +70,7 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
       for (let number = 1; number <= count; number++)
         files.push(`${origin}/sitemap-${variant}-${number}.xml`);
     }
+    if (files.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
     return sendAsset(reply, createAsset(sitemapIndex(files), xml));
   });
 
@@ -126,8 +127,7 @@ function createParts(store: Reader): (family: Family) => Promise<Parts> {
       await setImmediate();
     }
     const rest = await store.users(family, { after: starts.at(-1) as string, limit: BLOCK_SIZE });
-    const inLast = Math.max(1, Math.ceil(rest.length / SITEMAP_SIZE));
-    return { starts, count: (starts.length - 1) * BLOCK + inLast };
+    return { starts, count: (starts.length - 1) * BLOCK + Math.ceil(rest.length / SITEMAP_SIZE) };
   }
 
   return (family) => {

@@ -143,7 +143,7 @@ export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
 // Up to which generation of the data each subscriber was notified of changes. The generation is negative where the last
 // notification did not arrive, and 0 where none has.
 
-/** The changes that one subscriber does not know. */
+/** The changes that one subscriber does not know, also those of old items. */
 export interface PendingChanges extends ChangeSet {
   /** The generation that it knows. */
   readonly since: number | undefined;
@@ -168,7 +168,7 @@ export async function readPending(db: Rows, subscribers: readonly string[]): Pro
     const marked = known.get(name);
     const since = marked ? Math.abs(marked) : undefined;
     const wasReached = marked === undefined || marked > 0;
-    pending.push({ since, wasReached, ...(await readChangeSet(db, since)) });
+    pending.push({ since, wasReached, ...(await readChangeSet(db, since, { withOldItems: true })) });
   }
   return { generation: Number(generation), pending, erases: eraseBefore !== null };
 }
