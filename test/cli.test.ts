@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { explain } from '../src/cli/output.ts';
+import { explain } from '../src/cli/context.ts';
 import { copyOf, fixture, ndjson, ROOT, tempFile, tempFolder, ugly } from './files.ts';
 import { executeSql, newPath } from './importing.ts';
 import { databaseOf, done, run, vitrine } from './rig.ts';

@@ -1,10 +1,9 @@
 // `vitrine check`
 import { shownDatabase } from '../config/database-url.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import { type CommandContext, CommandFailed, explain } from './context.ts';
 import { notifyChanges } from './notifying.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
-import { explain } from './output.ts';
 
 export const command = (context: CommandContext) =>
   createCommand('check')

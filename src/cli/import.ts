@@ -96,7 +96,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
   const { importFiles } = await import('../import/import.ts');
-  const { openInputs } = await import('../import/inputs.ts');
+  const { openInputs } = await import('../import/import.ts');
   const { createImportReport, describeMended, summary } = await import('../import/report.ts');
   const { stdin, stderr } = context;
   const { dryRun } = flags;

@@ -4,7 +4,7 @@ import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorOptions } from '../mirror/context.ts';
 import { joinReasons, shellWord } from '../records/printable.ts';
 import { openArchive, openReader } from '../stores/open.ts';
-import { type CommandContext, CommandFailed, UsageError } from './context.ts';
+import { type CommandContext, CommandFailed, explain, UsageError } from './context.ts';
 import {
   addMediaOptions,
   fetchMedia,
@@ -28,7 +28,6 @@ import {
   unescapeOption,
   variantOption,
 } from './options.ts';
-import { explain } from './output.ts';
 
 const HELP = `
 Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate

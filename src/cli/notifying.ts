@@ -4,8 +4,7 @@ import { type Config, readConfig, type SettingName, variableName } from '../conf
 import { readToken } from '../config/secrets.ts';
 import { openWriter, type StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import type { CommandContext } from './context.ts';
-import { explain } from './output.ts';
+import { type CommandContext, explain } from './context.ts';
 
 /** Milliseconds. A subscriber that takes longer is notified by the next command. */
 const TIME_LIMIT = 60_000;

@@ -2,8 +2,19 @@
 import { constants } from 'node:os';
 import { Command, CommanderError, type Help } from 'commander';
 import { VERSION } from '../package-files.ts';
-import { AlreadyReported, type CommandContext, type Process, SETTINGS_GROUP } from './context.ts';
-import { createOutput, DONE, explain, FAILED, MISUSED, SIGNALLED, safe } from './output.ts';
+import {
+  AlreadyReported,
+  type CommandContext,
+  createOutput,
+  DONE,
+  explain,
+  FAILED,
+  MISUSED,
+  type Process,
+  SETTINGS_GROUP,
+  SIGNALLED,
+  safe,
+} from './context.ts';
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {

@@ -8,9 +8,8 @@ import { isDatabase, removeLeftovers } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { loadLocks, openWriter } from '../stores/open.ts';
-import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
+import { type CommandContext, explain, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
-import { explain } from './output.ts';
 import { lookAt, watchSaves } from './watch-files.ts';
 
 interface FilesToServe extends ReadingFlags {
@@ -124,7 +123,7 @@ function createLoader(
 
   async function load(out: Terminal, signal: AbortSignal) {
     const { importFiles } = await import('../import/import.ts');
-    const { openInputs } = await import('../import/inputs.ts');
+    const { openInputs } = await import('../import/import.ts');
     const { createImportReport, describeMended } = await import('../import/report.ts');
     using report = createImportReport(out);
     const options = { ...source, stdin, signal, replace: false, skipInvalid: false };

@@ -12,13 +12,13 @@ import { findFilesUrl } from '../config/media.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
+import type { RehearsalFlags } from '../rehearsal/rehearsal.ts';
 import { StoreError } from '../stores/errors.ts';
 import { openReader, openServed } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
-import type { RehearsalFlags } from './rehearsal.ts';
 import { findFilesFolder, serveFiles } from './serve-files.ts';
 
 interface ServeFlags extends SettingFlags, ReadingFlags, RehearsalFlags {
@@ -113,7 +113,7 @@ async function chooseRehearsal(
       throw new UsageError('--delay, --fail, --seed and --yes go with --rehearse');
     return (config) => ({ config, notes: [] });
   }
-  const { prepareRehearsal } = await import('./rehearsal.ts');
+  const { prepareRehearsal } = await import('../rehearsal/rehearsal.ts');
   return (config) => prepareRehearsal(config, flags, environment);
 }
 

@@ -11,8 +11,7 @@ import {
   PICTURE_MEMBERS,
 } from '../records/kinds.ts';
 import { resolveAddresses, unescapeTexts } from '../records/mending.ts';
-import { normalise } from '../records/normalise.ts';
-import type { RawRecord } from '../records/recognise.ts';
+import { normalise, type RawRecord } from '../records/normalise.ts';
 import { scalarText } from '../records/scalar.ts';
 import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';

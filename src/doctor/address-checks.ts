@@ -3,7 +3,7 @@ import { brief } from '../records/printable.ts';
 import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
-import { type ExaminedSite, isProfile, objectIn, readCode } from './site.ts';
+import { isProfile, objectIn, readCode } from './site.ts';
 
 const address: Check = {
   name: 'address',
@@ -20,7 +20,8 @@ const address: Check = {
     const other = COLLECTIONS.find((name) => name in list);
     if (other !== undefined && !(collection in list))
       return broken(`is not variant ${variant}: its list is called ${other}, not ${collection}`);
-    const files = published === undefined ? '' : `; ${await describeFiles(site, user, published)}`;
+    const files =
+      published === undefined ? '' : `; files of \`vitrine publish\` for ${quoted(published).slice(1, -1)}`;
     return ok(`${place}, user ${quoted(user)}${files}`);
   },
 };
@@ -52,29 +53,6 @@ function notVitrine(response: HttpResponse): Finding {
       REMEDIES[code],
     );
   return broken(`status ${status} with ${quoted(headers['content-type'])}, which is not from Vitrine`);
-}
-
-/** ETags of Vitrine. */
-const OURS = /^"[\w-]{22}"$/;
-
-/** What the host of published files answers differently from Vitrine, as far as it shows. */
-async function describeFiles({ send, lookups, profile }: ExaminedSite, user: string, host: string) {
-  const differences: string[] = [];
-  const finds = async (path: string) => isProfile(await send(path));
-  // No name was imported like this.
-  const changed = user.replace(/./gsu, (letter, at) =>
-    at % 2 === 0 ? letter.toLowerCase() : letter.toUpperCase(),
-  );
-  if (!(await finds(lookups(changed).profile))) differences.push('does not find names in other letter case');
-  const letter = `%${user.charCodeAt(0).toString(16)}`;
-  const escaped = profile.replace(/(?<=[=/])[a-z](?=[^=/]*$)/i, letter);
-  if (escaped !== profile && !(await finds(escaped)))
-    differences.push(`does not find names with other escapes, such as ${letter}`);
-  if ((await send(profile, {}, 'POST')).status !== 405) differences.push('does not refuse POST with 405');
-  const { etag } = (await send(profile)).headers;
-  if (etag !== undefined && !OURS.test(etag)) differences.push('has ETags of its own');
-  const unlike = differences.length === 0 ? '' : `: unlike Vitrine, this host ${differences.join(', ')}`;
-  return `files of \`vitrine publish\` for ${quoted(host).slice(1, -1)}${unlike}`;
 }
 
 /** Ends of names that mean something else when they are decoded too early or twice. */

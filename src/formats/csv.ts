@@ -1,7 +1,7 @@
 // CSV with a header that names the members.
 import { KIND_NAMES, type KindName } from '../records/kinds.ts';
+import type { RawRecord } from '../records/normalise.ts';
 import { counted } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';

@@ -1,7 +1,7 @@
 // What every reader yields: raw records, or the problem in a record's place, each with its line.
 import type { KindName } from '../records/kinds.ts';
+import type { RawRecord } from '../records/normalise.ts';
 import { printable } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 
 export type Entry = {
   readonly line: number;

@@ -1,7 +1,7 @@
 // HAR files, which browsers write: the answers of this API among what a browser fetched become records.
 import { findKind } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
-import type { RawRecord } from '../records/recognise.ts';
+import type { RawRecord } from '../records/normalise.ts';
 import { COLLECTIONS, readLookup, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import { type Entry, NoRecordsError, problemAt, type RecordReader } from './entry.ts';
 import { JsonReader } from './json.ts';

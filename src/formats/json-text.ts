@@ -1,7 +1,7 @@
 // The JSON text of one value: a record, or a response body with a list of records.
 import { isUtf8 } from 'node:buffer';
+import type { RawRecord } from '../records/normalise.ts';
 import { printable } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber, parseKeepingDigits } from '../records/scalar.ts';
 import { COLLECTIONS } from '../variants.ts';
 import { type Entry, oneLine, problemAt } from './entry.ts';

@@ -11,8 +11,8 @@ import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
 import { packageFile } from '../package-files.ts';
 import type { DateOrder } from '../records/dates.ts';
+import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
 import { kit, type MapTools } from './map-kit.ts';
 

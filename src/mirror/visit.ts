@@ -2,10 +2,8 @@
 import { findList, isObject } from '../formats/json-text.ts';
 import { findKind, KINDS } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
-import type { Row } from '../records/normalise.ts';
-import { type Fault, normalise } from '../records/normalise.ts';
+import { type Fault, normalise, type RawRecord, type Row } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 import { userKey } from '../records/user-name.ts';
 import { SiteError } from '../remote/http-client.ts';
 import { type Lookup, MAX_ITEMS } from '../remote/site-client.ts';

@@ -2,8 +2,7 @@
 import { decodeHTMLStrict } from 'entities';
 import { type DateOrder, utcFromSheet } from './dates.ts';
 import { type Family, FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from './kinds.ts';
-import { type NormaliseResult, normalise } from './normalise.ts';
-import type { RawRecord } from './recognise.ts';
+import { type NormaliseResult, normalise, type RawRecord } from './normalise.ts';
 import { type Member, SCHEMAS } from './schemas.ts';
 
 export interface MendingOptions {

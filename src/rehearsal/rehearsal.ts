@@ -1,11 +1,12 @@
 // `serve --rehearse`: answers that are slow, fail or are empty, for front-ends to be tried against. Loaded with that option
 // only. To take it out, delete this file and what "rehears" is found in.
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config, Rehearsal } from '../config/config.ts';
-import { Mistake } from '../config/setting-values.ts';
+import { describeData, isPostgresUrl } from '../config/database-url.ts';
+import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { ERROR_CODES, type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/headers.ts';
 import type { Operation } from '../http/observations.ts';
@@ -195,4 +196,49 @@ function cutBody(response: ServerResponse): void {
     return write.call(this, chunk.slice(0, chunk.length / 2), 'utf8', () => this.destroy());
   }
   Object.assign(response, { write: cut, end: cut });
+}
+
+// The settings of a rehearsal, which is refused where real clients could meet it.
+
+export interface RehearsalFlags {
+  readonly delay?: string | undefined;
+  readonly fail?: string | undefined;
+  readonly seed?: number | undefined;
+  readonly yes: boolean;
+}
+
+/** Without a seed, the log names a new one, so that the run can be repeated. */
+export function prepareRehearsal(
+  config: Config,
+  { delay, fail, seed = randomInt(1_000_000), yes }: RehearsalFlags,
+  environment: Record<string, string | undefined>,
+): { config: Config; notes: string[] } {
+  const { host, databaseUrl = '' } = config;
+  const isLocal = /^(localhost|127\.[\d.]+|::1|\/.*)$/i.test(host) && !environment.LISTEN_FDS;
+  const mistakes = [
+    environment.NODE_ENV === 'production' && '--rehearse is refused with NODE_ENV=production',
+    isPostgresUrl(databaseUrl) &&
+      `--rehearse serves files, samples or a SQLite database, not ${describeData(config)}`,
+    !isLocal && !yes && `--rehearse is refused at a public address, as ${host} may be: --yes allows it`,
+    delay !== undefined && findMistake('--delay', parseDelay, delay),
+    fail !== undefined && findMistake('--fail', parseFail, fail),
+  ].filter((mistake) => typeof mistake === 'string');
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  const planned = [delay && `--delay ${delay}`, fail && `--fail ${fail}`, `--seed ${seed}`].filter(Boolean);
+  return {
+    config: { ...config, ...UNCACHED, workers: 1, rehearsal: { delay, fail, seed } },
+    notes: [`rehearsal, not for real clients: ${planned.join(' ')}`],
+  };
+}
+
+/** Stored answers are written past the hooks. */
+const UNCACHED = { cacheControl: 'no-store', purge: [] };
+
+function findMistake(flag: string, parse: (text: string) => unknown, text: string): string | undefined {
+  try {
+    parse(text);
+    return undefined;
+  } catch (error) {
+    return `${flag} ${(error as Error).message}`;
+  }
 }

@@ -1,7 +1,7 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
 import { isCutOff, readBody } from '../formats/json-text.ts';
+import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
-import type { RawRecord } from '../records/recognise.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
 import { basePath } from './base-url.ts';
 import { followRedirects, type Hosts } from './host.ts';
