@@ -35,7 +35,6 @@ export interface HostAddress {
   readonly port: number;
 }
 
-/** A parsed `postgres://` URL. */
 export interface PostgresAddress {
   readonly hosts: readonly HostAddress[];
   readonly user: string | undefined;
@@ -117,7 +116,6 @@ interface ServedData extends ServedFiles {
   readonly databaseUrl: string | undefined;
 }
 
-/** What is served, without secrets. */
 export function describeData({ files, databaseUrl }: ServedData): string {
   if (files !== undefined) return files.join(', ');
   return databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);

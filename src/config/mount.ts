@@ -9,7 +9,6 @@ export interface BaseUrl {
   readonly origin: string | undefined;
 }
 
-/** A variant that is served, and its base address. */
 export interface Mount {
   readonly variant: Variant;
   readonly base: BaseUrl;

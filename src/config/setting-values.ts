@@ -10,7 +10,6 @@ import { type BaseUrl, hostKey } from './mount.ts';
 /** What is wrong with a value, as a sentence that begins with the setting's name. */
 export class Mistake extends Error {}
 
-/** Thrown with a sentence for each mistake in the settings. */
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
   constructor(mistakes: readonly string[]) {
@@ -39,7 +38,6 @@ export const setting = <T>(
   traits: SettingTraits = {},
 ): Setting<T> => ({ meaning, fallback, parse, ...traits });
 
-/** Takes any text that matches. */
 export const matching = (pattern: RegExp, mistake: string) => (text: string) => {
   if (!pattern.test(text)) throw new Mistake(mistake);
   return text;

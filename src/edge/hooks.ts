@@ -9,7 +9,6 @@ import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/headers.ts
 import type { Observer } from '../http/observations.ts';
 import type { Clients } from './clients.ts';
 
-/** What is left of a client's limit. */
 interface Allowance {
   readonly refused: boolean;
   readonly headers: Headers;
@@ -20,7 +19,6 @@ const MOST_CLIENTS = 100_000;
 
 export type RateLimit = NonNullable<ReturnType<typeof createRateLimit>>;
 
-/** Undefined if no limit is set. */
 export function createRateLimit(
   { rateLimit, rateLimitExempt }: Pick<Config, 'rateLimit' | 'rateLimitExempt'>,
   clients: Clients,

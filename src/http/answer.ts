@@ -7,7 +7,6 @@ import type { Answer } from '../stores/reader.ts';
 import { type CacheSettings, caching, type Headers, JSON_TYPE, jsonHeaders } from './headers.ts';
 import type { Observer, Operation, ResponseEvent } from './observations.ts';
 
-/** Writes stored bytes straight to the response. */
 export interface AnswerWriter {
   /** The headers of all answers, as Node takes them: names and values in turn. */
   readonly common: readonly string[];
@@ -64,7 +63,6 @@ function end(response: ServerResponse, observe: Observer, event: ResponseEvent, 
   observe(event);
 }
 
-/** The response schema of 304. */
 export const NotModified = Type.Null({ description: 'Nothing has changed since; there is no body.' });
 
 /** Without a body and its type: a cache takes the headers over for what it has. */
@@ -102,7 +100,6 @@ export function knownEtags(ifNoneMatch: string | undefined): string | undefined 
   return [...tags.map(([, tag = '']) => tag)].join(',').replaceAll(SUFFIX, '"');
 }
 
-/** Whether the client already has the representation with this ETag. */
 export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   const known = knownEtags(ifNoneMatch);
   return known === ANY || (known?.includes(etag) ?? false);
@@ -125,7 +122,6 @@ function decide(header: string): boolean {
   return gzip === undefined ? identity === 0 : gzip > 0 && gzip >= (identity ?? 0);
 }
 
-/** What browsers send. */
 const PLAIN_GZIP = /^gzip(?:, *[\w-]+)*$/;
 
 /** Whether to send gzip. A client that says nothing gets the plain body. */
@@ -134,5 +130,4 @@ export const acceptsGzip = (header: string | undefined): boolean =>
 
 const SUFFIX = '-gzip"';
 
-/** The ETag of the compressed form. */
 export const gzipEtag = (etag: string) => etag.slice(0, -1) + SUFFIX;

@@ -52,7 +52,6 @@ export interface Failure {
   readonly body: Buffer;
 }
 
-/** Each error's status and body, ready to be sent. */
 export const FAILURES = Object.fromEntries(
   ERROR_CODES.map((code) => {
     const [status, message] = CATALOGUE[code];

@@ -40,7 +40,6 @@ export async function* readParts(path: string, { start, end }: ByteRange): Async
   }
 }
 
-/** For small files. */
 export const readWhole = (path: string, size: number) =>
   withFileSlot(() => readPart(path, 0, Buffer.allocUnsafeSlow(size)));
 
@@ -73,7 +72,6 @@ async function withFileSlot<T>(task: () => Promise<T>): Promise<T> {
 // Range and If-Range (RFC 9110, 14.2 and 13.1.5): one range of bytes. Several ranges, and what is malformed, are ignored,
 // which the standard allows.
 
-/** The first and the last byte. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;

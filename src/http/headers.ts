@@ -9,7 +9,6 @@ export const METHODS = 'GET, HEAD, OPTIONS';
 export const NOT_FOUND_CACHING = 'max-age=5';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
 
-/** How long caches may keep what was found. */
 export const caching = ({ cacheControl }: CacheSettings): Headers => ({ 'cache-control': cacheControl });
 
 /** The headers by which caches that are purged keep an answer for longer than Cache-Control says: see user-tags.ts. */

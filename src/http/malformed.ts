@@ -61,7 +61,6 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** What Node's parser reports. */
 export interface ParserError extends Error {
   readonly code: string;
   /** The last packet, and how much of it was parsed; there is none when time is up. */
@@ -69,7 +68,6 @@ export interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Why the parser gave up. */
 export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
   if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';

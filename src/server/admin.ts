@@ -18,7 +18,6 @@ export interface Health {
 export interface AdminOptions {
   readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
   readonly health: () => Promise<Health>;
-  /** The text of all metrics and its format. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   readonly observe: Observer;
 }

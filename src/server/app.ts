@@ -43,7 +43,6 @@ interface AppOptions {
   readonly rehearse?: ((app: Pick<FastifyInstance, 'addHook'>) => void) | undefined;
 }
 
-/** The routes of each style of lookups. */
 export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, query: queryStyle };
 
 export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {

@@ -26,7 +26,6 @@ export function inheritedSocket(
   return isOurs ? { fd: FIRST_INHERITED } : undefined;
 }
 
-/** Resolves to the address as a URL. */
 export async function listen(
   app: Pick<FastifyInstance, 'listen' | 'server'>,
   { host, port }: Pick<Config, 'host' | 'port'>,

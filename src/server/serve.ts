@@ -31,7 +31,6 @@ export interface LocalServer extends RunningServer {
 
 export interface StartOptions {
   readonly socket?: SocketOptions | undefined;
-  /** Ends the start. */
   readonly signal?: AbortSignal;
   readonly droppedLines?: () => number;
   /** Whether it says what is odd about the data: of several servers of one address, one does. */

@@ -17,7 +17,6 @@ import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
 export interface MediaSummary {
-  /** Addresses that have a copy. */
   readonly copies: number;
   readonly files: number;
   readonly bytes: number;

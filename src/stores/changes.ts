@@ -15,7 +15,6 @@ export interface Change {
   readonly list: boolean;
 }
 
-/** What happened since a generation. */
 export interface ChangeSet {
   /** The generation that this leads to. */
   readonly generation: number;

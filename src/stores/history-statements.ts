@@ -31,6 +31,5 @@ export const forEachFamily = <T>(make: (family: Family) => T): Record<Family, T>
   portfolio: make('portfolio'),
 });
 
-/** Something for the items of each family, towards each side. */
 export const forEachSide = <T>(make: (family: Family, side: Side) => T): Record<Family, Record<Side, T>> =>
   forEachFamily((family) => ({ older: make(family, 'older'), newer: make(family, 'newer') }));

@@ -8,13 +8,11 @@ import { repairContents } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { TAKEDOWNS_MARK } from './takedowns.ts';
 
-/** What became of the original address of a picture. */
 export interface MediaEntry {
   readonly url: string;
   /** The name of our copy; null if it could not be had. */
   readonly file: string | null;
   readonly bytes: number;
-  /** Why there is no copy. */
   readonly reason: string | null;
 }
 
@@ -61,7 +59,6 @@ export async function saveMedia(
 const SAVE_FACTS = `
   UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
 
-/** False if no address has this copy any more. */
 export async function savePicture(
   db: SqlAdapter,
   file: string,
@@ -71,10 +68,8 @@ export async function savePicture(
   return (await db.run(SAVE_FACTS, facts)) > 0;
 }
 
-/** Changes with every takedown. */
 export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_MARK))[0] ?? '';
 
-/** How many rows that changed. */
 export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
   await db.run('UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file');
@@ -114,7 +109,6 @@ export async function forgetUnnamed(db: SqlAdapter, removeFiles: RemoveFiles): P
   await db.run(`DELETE FROM media WHERE NOT ${IS_NAMED}`);
 }
 
-/** Of the names of files, those that no copy has. */
 export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {
   for (const name of names) await db.run('INSERT INTO named VALUES ($1) ON CONFLICT DO NOTHING', [name]);
   const unknown = db.rows<[string]>(
@@ -123,7 +117,6 @@ export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Pr
   return (await Array.fromAsync(unknown)).map(([name]) => name);
 }
 
-/** Fills `named` with the addresses of copies that records name. */
 async function fillNamed(db: SqlAdapter): Promise<void> {
   for (const kind of KIND_NAMES)
     for (const name of copiedMembers(kind))

@@ -91,7 +91,6 @@ async function takeOut(db: SqlAdapter, query: string): Promise<number> {
   return found;
 }
 
-/** Moves what was staged of one kind over. */
 async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
   if ((await countRows(db, kind.stored)) === 0) {
     await db.run(kind.touchStaged);

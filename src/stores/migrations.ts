@@ -6,7 +6,6 @@ import { NoDataError, StoreError } from './errors.ts';
 
 const MIGRATIONS = packageFile('migrations');
 
-/** The schema of a database before it was migrated, and now. */
 export interface MigrationResult {
   readonly from: number;
   readonly to: number;
@@ -47,7 +46,6 @@ export function listMigrations(folder: string) {
     due: (schema: number) => all.filter(({ version }) => version > schema),
     refuseUnknown,
 
-    /** Throws unless the schema is the current one. */
     refuseUnfit(name: string, schema: number): void {
       refuseUnknown(name, schema);
       if (schema < current)

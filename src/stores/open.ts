@@ -38,7 +38,6 @@ interface WriterOptions {
   readonly isTrial?: boolean;
 }
 
-/** Opens a database for changes. */
 export async function openWriter(
   url: string,
   { mustExist = false, isTrial = false }: WriterOptions = {},
@@ -70,7 +69,6 @@ export async function loadLocks(): Promise<(path: string) => Disposable | undefi
   return (path) => openExclusive(path, 0);
 }
 
-/** Brings an existing database to the current schema. */
 export async function migrateDatabase(url: string): Promise<MigrationResult> {
   if (isPostgresUrl(url)) return (await import('./postgres/write.ts')).migrateDatabase(url);
   return (await import('./sqlite/connect.ts')).migrateFile(url);

@@ -4,7 +4,6 @@ import type { PictureFacts } from './media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** How many records of each kind. */
 export type Counts = Record<KindName, number>;
 
 /** JSON text ready to be sent, with its ETag. */
@@ -19,7 +18,6 @@ export interface Answer {
 export interface LookupOptions {
   /** The client's If-None-Match: when the ETag stands in it, the body is not read. */
   readonly known?: string | undefined;
-  /** The client takes a compressed body. */
   readonly gzip?: boolean;
 }
 
@@ -33,11 +31,9 @@ export type StoreListener = (event: StoreEvent) => void;
 /** One of several databases with the same data. */
 export interface HostState {
   readonly name: string;
-  /** It answers, and can be read from. */
   readonly up: boolean;
   /** How many seconds its data is older than the newest, by the times of the imports. */
   readonly lag: number;
-  /** It is a primary. */
   readonly writable: boolean;
 }
 
@@ -104,7 +100,6 @@ export interface SizesOptions extends HistoryOptions {
 export interface Reader {
   /** Changes whenever committed data may differ from what was read before. */
   version(): number;
-  /** The profile of a user; undefined for an unknown user. */
   profile(family: Family, userKey: string, options?: LookupOptions): Awaitable<Answer | undefined>;
   /** The newest items, as an object with one member named `collection`. */
   items(
@@ -113,7 +108,6 @@ export interface Reader {
     collection: string,
     options?: LookupOptions,
   ): Awaitable<Answer | undefined>;
-  /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
   mediaUrl(): Awaitable<string | undefined>;

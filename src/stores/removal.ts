@@ -37,7 +37,6 @@ export interface RemovalCounts {
   readonly items: number;
 }
 
-/** One item. */
 export async function removeItem(db: SqlAdapter, family: Family, id: string): Promise<RemovalCounts> {
   await db.run(`INSERT INTO gone SELECT id FROM items WHERE family = '${family}' AND id = $1`, [id]);
   return await removeItems(db, family);

@@ -19,7 +19,6 @@ export interface SqlAdapter {
   readonly now: string;
 }
 
-/** What reading needs of it. */
 export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
 
 export async function firstRow(db: Rows, query: string): Promise<TextRow> {

@@ -34,7 +34,6 @@ interface TakedownEntry {
   readonly since: string;
 }
 
-/** All takedowns of a database. */
 export interface TakedownList {
   readonly salts: readonly string[];
   readonly entries: readonly TakedownEntry[];
@@ -82,11 +81,9 @@ export function createTakedownFilter({ salts, entries }: TakedownList, family: F
 export const ALL_SALTS = 'SELECT salt FROM takedown_salts ORDER BY salt';
 export const ALL_ENTRIES =
   'SELECT hash, entry, family, kind, since FROM takedowns ORDER BY since, entry, hash';
-/** Changes with every takedown. */
 export const TAKEDOWNS_MARK =
   "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
 
-/** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */
 export const takedownList = (
   salts: readonly [string][],
   entries: readonly [hash: string, entry: string, family: Family, kind: TakedownKind, since: string][],

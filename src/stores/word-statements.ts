@@ -45,7 +45,6 @@ export async function* findUnsearchable(db: Rows): AsyncGenerator<[string, strin
   yield* db.rows<[string, string]>(MISPLACED);
 }
 
-/** How many were wrong. */
 export async function repairWords(db: SqlAdapter): Promise<number> {
   const wrong = await Array.fromAsync(findWrongWords(db));
   for (const { family, id, words } of wrong)

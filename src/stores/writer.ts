@@ -108,7 +108,6 @@ export function createWriter({
     savePicture: (file: string, facts: PictureFacts) => change((db) => savePicture(db, file, facts)),
     /** Forgets addresses that no record has named for `grace` seconds. */
     pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
-    /** Of the names of files, those that no copy has. */
     unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
     /** The changes that these subscribers do not know. */
     readPending: (subscribers: readonly string[]) => change((db) => readPending(db, subscribers)),

@@ -77,7 +77,6 @@ function createLogOutput(out: Writable, onGap: (lines: number) => void) {
       else dropped++;
     },
 
-    /** Lines dropped since the start. */
     dropped: () => dropped,
 
     /** Waits until everything is written, but not long: the reader may be stuck. */

@@ -3,12 +3,10 @@ import type { Aggregator } from '@prometheus-io/client';
 import type { Observation, Operation, ResponseEvent } from '../http/observations.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 
-/** Where the values come from. */
 export interface MetricsSources {
   readonly counts: RequestCounts;
   readonly openConnections: () => Promise<number>;
   readonly store: Pick<Reader, 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'>;
-  /** Log lines that could not be written. */
   readonly droppedLines: () => number;
   /** Why requests cannot be answered; undefined when they can. */
   readonly unready: () => Awaitable<string | undefined>;
@@ -59,7 +57,6 @@ export function createCounts() {
   const refused = { overload: 0, rate: 0 };
   let refusedConnections = 0;
 
-  /** `seconds`: how long the response took. */
   function add({ operation, status }: ResponseEvent, seconds: number): void {
     let tally = tallies.get(operation);
     if (tally === undefined) {

@@ -34,7 +34,6 @@ export function createTelemetry(config: Config, log: Logger) {
       counts.add(event, ms / 1000);
       if (config.accessLog || ms >= slow) events.logResponse(event, ms);
     },
-    /** Logs what was counted so far. */
     stop: events.stop,
   };
 }
@@ -75,7 +74,6 @@ function createEventLog({ config, log, clients, slow }: EventLogOptions) {
   }
 
   return {
-    /** `ms`: how long the response took. */
     logResponse,
     observe(event: Exclude<Observation, ResponseEvent>): void {
       switch (event.type) {
@@ -169,7 +167,6 @@ function createBundledLog(log: Logger) {
       bundles.set(key, bundle);
     },
 
-    /** Logs what was counted so far. */
     stop(): void {
       flush();
       clearTimeout(timer);

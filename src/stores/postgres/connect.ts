@@ -7,7 +7,6 @@ import { firstValue } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
 
-/** A connection to one of the hosts of the URL. */
 export interface HostConnection {
   readonly client: pg.Client;
   /** The host's, for messages. */
@@ -49,7 +48,6 @@ function readCertificates(path: string): string {
   }
 }
 
-/** Connects to the host that can be written. */
 export const openPrimary = (url: string) => openNewest(url, true);
 
 /** Reads from the host with the newest data, standby or not: all of it as of one moment. */

@@ -35,7 +35,6 @@ async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<TextRo
   }
 }
 
-/** The first column of the first row. */
 export async function firstValue(client: pg.ClientBase, sql: string): Promise<string | null | undefined> {
   const { rows } = await client.query<TextRow>({ text: sql, rowMode: 'array' });
   return rows[0]?.[0];

@@ -63,13 +63,11 @@ export const isLasting = (error: unknown) =>
 export const isQueryError = (error: unknown) =>
   NO_FREE_CONNECTION.test((error as Error).message) || /^(22|40|42|53300|57014|XX)/.test(errorCode(error));
 
-/** What is wrong with a host, as a sentence that begins with its name. */
 export const toStoreError = (name: string, error: unknown): StoreError =>
   error instanceof StoreError
     ? error
     : new StoreError(`The database at ${name} ${describe(error)}.`, { cause: error });
 
-/** Runs an action on a host; errors of the driver become StoreErrors about that host. */
 export async function describeErrors<T>(name: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

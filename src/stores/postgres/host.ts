@@ -19,7 +19,6 @@ export interface Host {
   readonly name: string;
   /** Undefined before the first poll has ended. */
   up: boolean | undefined;
-  /** Why it is not used. */
   fault: unknown;
   /** The newest that was read from it. */
   generation: number;

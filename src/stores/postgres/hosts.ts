@@ -101,7 +101,6 @@ function state(host: Host, newest: number): HostState {
 
 type Choice = ReturnType<typeof createChoice>;
 
-/** Which hosts have the newest data, and what to say when none has. */
 function createChoice(hosts: readonly Host[], onNewer: () => void) {
   let newest = 0;
   let next = 0;
@@ -110,7 +109,6 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
 
   const findCurrent = () => hosts.filter((host) => isCurrent(host, newest));
 
-  /** Why the data cannot be read. */
   function fault(): string | undefined {
     if (!hosts.some(({ up }) => up)) return hosts.map(faultMessage).join(' ');
     if (newest === 0) return EMPTY;
@@ -137,7 +135,6 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
 
     isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
 
-    /** What a lookup fails with. */
     refusal: (failure?: string) => new StoreError(fault() ?? failure ?? BEHIND),
   };
 }

@@ -25,7 +25,6 @@ async function prepareClient(client: pg.ClientBase): Promise<void> {
   if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') pooled.add(client);
 }
 
-/** The rows of a query that cannot write. */
 async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
   const run = async (query: pg.QueryConfig) =>
     (await client.query<TextRow>({ ...query, rowMode: 'array' })).rows;

@@ -183,7 +183,6 @@ function createPackedAnswer(etag: Column, hex: Column, isPacked: Column, gzip: b
   return answerWith(etag, hex == null ? null : Buffer.from(hex.slice(2), 'hex'), isPacked === 't', gzip);
 }
 
-/** Opens a database to read everything in it. */
 export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
   return createArchive(sqlAdapter(client), {

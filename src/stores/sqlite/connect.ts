@@ -48,7 +48,6 @@ export function openExclusive(path: string, waitMs: number): Connection | undefi
   });
 }
 
-/** Opens a file for writing, created or migrated where needed. */
 export function openForWriting(path: string): Connection {
   removeForeignIndex(path);
   return open(path, path, WRITING, (db) => void prepareForWriting(db, path));

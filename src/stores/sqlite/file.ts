@@ -27,7 +27,6 @@ function readStat(path: string): Stats | undefined {
 export const isSameFile = (one: Stats | undefined, two: Stats | undefined) =>
   one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 
-/** Whether a file was written to. */
 export const isWritten = (before: Stats | undefined, after: Stats | undefined) =>
   before?.mtimeMs !== after?.mtimeMs || before?.size !== after?.size;
 

@@ -215,7 +215,6 @@ function shareTransaction(db: Connection): () => void {
   };
 }
 
-/** Opens a file to read everything in it. */
 export function openArchive(path: string): Archive {
   const db = openForReading(path, path);
   // One transaction, so that all of it is of one moment.

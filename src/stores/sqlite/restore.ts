@@ -19,14 +19,12 @@ import { isAbandoned, vacuumInto } from './snapshot.ts';
 import { change, eraseTraces } from './write.ts';
 
 export interface RestoreOptions {
-  /** Only find out whether the file can be restored. */
   readonly check: boolean;
 }
 
 interface RestoreOutcome {
   /** What the snapshot still had although it was taken down since: it is left out. */
   readonly takenDown: RemovalCounts;
-  /** What else the operator should know. */
   readonly warning: string | undefined;
 }
 

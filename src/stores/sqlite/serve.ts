@@ -30,7 +30,6 @@ interface ServedFile {
   /** Counted, since two files may have the same generation. */
   version: number;
   generation: number | undefined;
-  /** The version that was logged. */
   reported: number;
   /** Hashes. No other file is served without them, also while this one is damaged. */
   takedowns: readonly string[];
@@ -90,7 +89,6 @@ function poll(file: ServedFile): void {
   else look(file, found);
 }
 
-/** Throws while there is nothing to serve. */
 function requireReader(file: ServedFile): SqliteReader {
   // What an import has just committed is served at once, not after the next poll.
   if (file.reader === undefined) look(file, readStats(file.path));
