@@ -255,7 +255,7 @@ describe.concurrent('pictures', () => {
     ],
     [
       'one without an end',
-      'pictures not compared: old: nothing came for 0.2 s (attempt 1 of 1)',
+      'pictures not compared: old: nothing came for 3 s (attempt 1 of 1)',
       (response) => response.writeHead(200).write('x'),
       'y',
     ],
@@ -269,7 +269,7 @@ describe.concurrent('pictures', () => {
   ])('%s is a difference', async (_, reason, old, other, path = '/old.png') => {
     const oldPictures: Files = old === undefined ? {} : { '/old.png': old };
     const pictures = [oldPictures, { '/new.png': other }] as const;
-    const { profile, failure } = await compareAvatars(pictures, [path, '/new.png'], { timeout: 200 });
+    const { profile, failure } = await compareAvatars(pictures, [path, '/new.png'], { timeout: 3000 });
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
     expect(failure).toBe('1 of 1 user is different');
   });

@@ -1,6 +1,6 @@
 // `vitrine export`
 import { openArchive } from '../stores/open.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 export const command = (context: CommandContext) =>
@@ -13,11 +13,8 @@ export const command = (context: CommandContext) =>
       if (isStdout) context.keepStdoutForData();
       await using archive = await openArchive(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
+      const { stdout } = context;
       const signal = context.stopSignal();
-      const run = { file, withCopies: flags.mediaUrls, stdout: context.stdout, signal };
-      await writeExport(archive, run).catch((error) => {
-        const left = isStdout ? 'the output is not complete' : `${file} was not written`;
-        throw signal.aborted ? new CommandFailed(`stopped: ${left}`) : error;
-      });
+      await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout, signal });
       context.report({ summary: '', result: { file: isStdout ? null : file } });
     });

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { SETTINGS } from '../config/config.ts';
 import type { Family } from '../records/kinds.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, examples, familyOption, read, wholeNumberArgument } from './options.ts';
 
 interface SamplesFlags {
@@ -45,10 +45,7 @@ async function runSamples(file: string | undefined, flags: SamplesFlags, context
   const { stdout } = context;
   const signal = context.stopSignal();
   const lines = Readable.from(generateSamples(flags), { objectMode: false, highWaterMark: 1 << 20 });
-  await writeLines(lines, { file, stdout, signal }).catch((error) => {
-    const left = isStdout ? 'the output is not complete' : `${file} was not written`;
-    throw signal.aborted ? new CommandFailed(`stopped: ${left}`) : error;
-  });
+  await writeLines(lines, { file, stdout, signal });
   context.report({ summary: '', result: { file: isStdout ? null : file, users: flags.users } });
 }
 

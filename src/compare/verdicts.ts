@@ -1,5 +1,5 @@
 // What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
-import { counted, countedPart, joinReasons } from '../records/printable.ts';
+import { counted, countedPart, joinReasons, table } from '../records/printable.ts';
 
 /** From the best to the worst. */
 const VERDICTS = [
@@ -80,14 +80,9 @@ export function addUser(tally: Tally, { profile, items }: UserComparison): void 
 }
 
 export function summarise({ failed, ...counts }: Tally): string {
-  const width = Math.max(...VERDICTS.map(({ length }) => length));
-  const row = (name: string, cells: readonly (string | number)[]) =>
-    name.padEnd(width) + cells.map((cell) => String(cell).padStart(10)).join('');
-  return [
-    row('', ['users', 'profiles', 'items']),
-    ...VERDICTS.map((name) => row(name, [counts.users[name], counts.profiles[name], counts.items[name]])),
-    ...(failed > 0 ? [`${counted(failed, 'user')} not compared`] : []),
-  ].join('\n');
+  const rows = VERDICTS.map((name) => [name, counts.users[name], counts.profiles[name], counts.items[name]]);
+  const lines = table([['', 'users', 'profiles', 'items'], ...rows]);
+  return failed > 0 ? `${lines}\n${counted(failed, 'user')} not compared` : lines;
 }
 
 /** Why the sites are not alike; undefined if they are. */

@@ -77,7 +77,7 @@ const ENCODED = {
 const names: Check = {
   name: 'encoded names',
   advice: 'Pass the path on as it was sent: no $uri, rewrite, handle_path or whatever else decodes or sorts.',
-  async run({ send, absent, nobody, style }) {
+  async run({ send, absent, unusedName, style }) {
     const plain = readCode(await send(absent));
     if (plain === 'USER_MISSING' && !isInQuery(style))
       return broken('the user name does not arrive: the path is cut off');
@@ -87,7 +87,7 @@ const names: Check = {
       const code = readCode(response) ?? '';
       if (code !== 'USER_NOT_FOUND')
         return broken(
-          `${meaning} in a name does not arrive: ${quoted(nobody + encoded)} gets ${response.status} ${code}`.trim(),
+          `${meaning} in a name does not arrive: ${quoted(unusedName + encoded)} gets ${response.status} ${code}`.trim(),
         );
     }
     return ok('every character of a name arrives as it was sent');
@@ -145,18 +145,18 @@ const size: Check = {
   advice:
     'Make room for 16 KB of headers: large_client_header_buffers 4 16k (nginx), max_header_size 16KB (Caddy).',
   ofProxy: true,
-  async run({ send, lookups, nobody }) {
+  async run({ send, lookups, unusedName }) {
     const askStatus = async (name: string, headers?: Record<string, string>) =>
       (await send(lookups(name).profile, headers)).status;
     // All these users are unknown. Where short names do not arrive, long ones cannot be judged.
-    if ((await askStatus(nobody)) !== 404 || (await askStatus(LONG_LETTER)) !== 404)
+    if ((await askStatus(unusedName)) !== 404 || (await askStatus(LONG_LETTER)) !== 404)
       return unclear('names do not arrive as they were sent');
     const long = await askStatus(LONG_LETTER.repeat(MAX_NAME));
     if (long !== 404)
       return broken(
         `a user name of ${MAX_NAME} characters, 3 KB in the address, gets ${long}: buffers are too small`,
       );
-    const cookie = await askStatus(nobody, { cookie: `padding=${'x'.repeat(COOKIE_BYTES)}` });
+    const cookie = await askStatus(unusedName, { cookie: `padding=${'x'.repeat(COOKIE_BYTES)}` });
     if (cookie !== 404) return broken(`a request with 4 KB of cookies gets ${cookie}: buffers are too small`);
     return ok('the longest names and 4 KB of cookies arrive');
   },

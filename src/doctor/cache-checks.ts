@@ -90,8 +90,8 @@ const errorCaching: Check = {
   name: 'error caching',
   advice:
     'Let the cache keep errors only for as long as Vitrine allows: no proxy_cache_valid any, proxy_ignore_headers Cache-Control or ttl of your own.',
-  async run({ send, lookups, nobody, withoutUser }) {
-    const path = lookups(`${nobody}-error`).profile;
+  async run({ send, lookups, unusedName, withoutUser }) {
+    const path = lookups(`${unusedName}-error`).profile;
     const first = await send(path);
     if (readCode(first) === undefined) return unclear('the errors are not those of Vitrine');
     const declared = declaredAge(first);
@@ -171,7 +171,7 @@ const cacheKey: Check = {
   async run(site) {
     // Only what is in the cache already: a request for another host must not fill it.
     if (cacheState(await askCache(site)) !== 'hit') return unclear(SILENT);
-    const response = await site.send(site.profile, { host: `${site.nobody}.example` });
+    const response = await site.send(site.profile, { host: `${site.unusedName}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
       return broken(
@@ -186,13 +186,13 @@ const cacheCopies: Check = {
   advice: 'Drop parameters that Vitrine ignores, and keep one copy for all spellings of Accept-Encoding.',
   needsUser: true,
   ofProxy: true,
-  async run({ send, profile, nobody }) {
+  async run({ send, profile, unusedName }) {
     const isKept = async (url: string, accepted: string) =>
       isServedFromCache(await send(url, { 'accept-encoding': accepted }));
     if (!(await isKept(profile, 'gzip')) && !(await isKept(profile, 'gzip'))) return unclear(SILENT);
-    if (!(await isKept(`${profile}${profile.includes('?') ? '&' : '?'}${nobody}=1`, 'gzip')))
+    if (!(await isKept(`${profile}${profile.includes('?') ? '&' : '?'}${unusedName}=1`, 'gzip')))
       return suggestion('unknown parameters fill the cache: each value gets a copy of its own');
-    if (!(await isKept(profile, `gzip, x-${nobody}`)))
+    if (!(await isKept(profile, `gzip, x-${unusedName}`)))
       return suggestion('the cache keeps a copy for each spelling of Accept-Encoding');
     return ok('one copy, whatever other parameters there are and however Accept-Encoding is spelled');
   },

@@ -201,7 +201,7 @@ const clientAddress: Check = {
     const after = await allowance(site, 'after');
     if (before === undefined || forged === undefined || after === undefined)
       return unclear('TRUST_PROXY shows only where RATE_LIMIT is set: compare `client` in the access log');
-    if (forged > before && after < before) return believesAnybody(site);
+    if (forged > before && after < before) return trustsClients(site);
     if (before - after > 2)
       return suggestion(
         'requests of others count as ours: they share this address, or TRUST_PROXY does not name the proxy',
@@ -212,11 +212,11 @@ const clientAddress: Check = {
 
 /** The requests that Vitrine still allows us, as its RateLimit header says. No cache has the response yet. */
 async function allowance(
-  { send, lookups, nobody }: ExaminedSite,
+  { send, lookups, unusedName }: ExaminedSite,
   suffix: string | number,
   headers?: Record<string, string>,
 ): Promise<number | undefined> {
-  const response = await send(lookups(`${nobody}-${suffix}`).profile, headers);
+  const response = await send(lookups(`${unusedName}-${suffix}`).profile, headers);
   const remaining = /\br=(\d+)/.exec(response.all('ratelimit').join())?.[1];
   return remaining === undefined ? undefined : Number(remaining);
 }
@@ -224,7 +224,7 @@ async function allowance(
 /** Of a network for documentation (RFC 5737). */
 const unusedAddress = () => `203.0.113.${1 + Math.floor(Math.random() * 254)}`;
 
-function believesAnybody({ origin: { hostname } }: ExaminedSite) {
+function trustsClients({ origin: { hostname } }: ExaminedSite) {
   const text = 'Vitrine believes an X-Forwarded-For that the client sent';
   // From the machine of the proxy, the client is one of those that may say so.
   if (isPrivate(hostname)) return suggestion(`${text}, but from here that may be right: run this elsewhere`);

@@ -69,7 +69,7 @@ export async function examineSite(
   const { path, style } = match ?? { path: given, style: listStyles(variant)[0] as RouteStyle };
   const known = isProfile(match?.response) ? user : undefined;
   const lookups = (name: string) => lookupAddresses(style, path, name);
-  const nobody = `nobody-${Math.random().toString(36).slice(2, 10)}`;
+  const unusedName = `nobody-${Math.random().toString(36).slice(2, 10)}`;
   return {
     /** Whether Vitrine answers there. */
     found: match !== undefined,
@@ -86,13 +86,13 @@ export async function examineSite(
     /** An existing user, if one is known. */
     user: known,
     /** A name that no user has. */
-    nobody,
+    unusedName,
     send,
     lookups,
     /** The lookups of the user; of the unknown name if no user is known. */
-    ...lookups(known ?? nobody),
+    ...lookups(known ?? unusedName),
     /** A lookup of the unknown name, and one that names no user. */
-    absent: lookups(nobody).profile,
+    absent: lookups(unusedName).profile,
     withoutUser: lookups('').profile,
   };
 }

@@ -12,9 +12,8 @@ const JUNK_ENDS = [COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
 /** More than a brace, any name with its quotation marks, a colon and blanks take. */
 const LONGEST_NAME = 1024;
 const NAME_BEFORE = /(\{\s*)?"((?:[^"\\]|\\.)*)"\s*:\s*[[{]$/;
-/** How deep lists are looked for, and how many of them are named in advice. */
+/** How deep lists are looked for. */
 const DEEPEST_LIST = 10;
-const MOST_NAMED = 3;
 
 interface OpenArray {
   readonly line: number;
@@ -47,8 +46,6 @@ export class JsonReader implements RecordReader {
   #hadList = false;
   /** The name of each object and array that is open in it; empty for an element. */
   #names: string[] = [];
-  /** Lists in it that were not asked for. */
-  #others: string[] = [];
 
   /**
    * `lists` names members that hold lists of records, by their path in an object, such as `db.data.posts`. The rest of the
@@ -154,9 +151,7 @@ export class JsonReader implements RecordReader {
     this.#names = [...this.#names.slice(0, this.#depth - 2), name];
     if (!isArray || name === '') return undefined;
     const path = this.#names.filter((one) => one !== '').join('.');
-    if (this.#lists.includes(path)) return path;
-    if (this.#others.length < MOST_NAMED) this.#others.push(path);
-    return undefined;
+    return this.#lists.includes(path) ? path : undefined;
   }
 
   /** The list of a saved response body, or of a file as json-server has it, is the first member. */
@@ -175,15 +170,12 @@ export class JsonReader implements RecordReader {
     const bytes = this.#held.subarray(this.#start, this.#at);
     const isPassedOver = this.#hadList;
     const isTooLong = this.#isTooLong || bytes.length > this.#longest;
-    const others = this.#others;
     this.#start = this.#at;
     this.#hadList = false;
     this.#isTooLong = false;
-    this.#others = [];
     if (isPassedOver) return;
     if (isTooLong) {
-      const isWhole = this.#lists.length === 0 && this.#arrays.length === 0;
-      const advice = isWhole ? NAME_LISTS : adviseLists(others);
+      const advice = this.#arrays.length > 0 ? '' : this.#lists.length === 0 ? NAME_LISTS : NO_LISTS;
       return void this.#found.push(tooLong(this.#startLine, advice));
     }
     const list = this.#arrays.at(-1)?.path || undefined;
@@ -218,7 +210,4 @@ export class JsonReader implements RecordReader {
 
 /** What to do about an object that is too long, without and with names of lists. */
 const NAME_LISTS = ': lists in an object are read by a map (--map) whose `lists` names them';
-const adviseLists = (paths: readonly string[]) =>
-  paths.length === 0
-    ? ''
-    : `, and has none of the lists that the map names; it has ${paths.map((path) => excerpt(path)).join(', ')}`;
+const NO_LISTS = ', and has none of the lists that the map names';

@@ -4,7 +4,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { openOutput, outputError, writeToStdout } from '../files/output.ts';
+import { OutputError, openOutput, outputError, writeToStdout } from '../files/output.ts';
 
 const CHUNK_LENGTH = 256 * 1024;
 
@@ -45,8 +45,18 @@ export const writeExport = (source: RecordSource, { withCopies, ...options }: Ex
   );
 
 /** Writes lines to a file, which appears when it is whole, or to standard output. */
-export async function writeLines(lines: Readable, { file, stdout, signal }: LinesOptions): Promise<void> {
-  if (file === undefined || file === '-') return await writeToStdout(lines, stdout, signal);
+export async function writeLines(lines: Readable, options: LinesOptions): Promise<void> {
+  const { file, stdout, signal } = options;
+  const isStdout = file === undefined || file === '-';
+  await (isStdout ? writeToStdout(lines, stdout, signal) : writeToFile(lines, file, signal)).catch(
+    (error) => {
+      const left = isStdout ? 'the output is not complete' : `${file} was not written`;
+      throw signal?.aborted ? new OutputError(`stopped: ${left}`) : error;
+    },
+  );
+}
+
+async function writeToFile(lines: Readable, file: string, signal: AbortSignal | undefined): Promise<void> {
   const output = openOutput(file);
   try {
     const out = createWriteStream(output.path, { flags: output.flags, mode: output.mode });

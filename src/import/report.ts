@@ -6,8 +6,8 @@ import type { Entry } from '../formats/entry.ts';
 import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { nearest } from '../records/nearest.ts';
-import type { Fault, RawRecord, Row } from '../records/normalise.ts';
-import { brief, counted, printable } from '../records/printable.ts';
+import { describeFault, type Fault, type RawRecord, type Row } from '../records/normalise.ts';
+import { brief, counted, printable, table } from '../records/printable.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { takedownKey } from '../records/user-name.ts';
 import type { Misfit, Tallies } from '../stores/load.ts';
@@ -47,26 +47,14 @@ export function describeMended({ emptied, escaped, isUnescaped }: MendingCounts)
 }
 
 const COLUMNS = ['new', 'changed', 'unchanged', 'removed'] as const;
-const GAP = 2;
 
 export function summary(tallies: Tallies): string {
   const hasTakedowns = KIND_NAMES.some((kind) => tallies[kind].takenDown > 0);
   const columns = hasTakedowns ? ([...COLUMNS, 'takenDown'] as const) : COLUMNS;
   const kinds = KIND_NAMES.filter((kind) => columns.some((column) => tallies[kind][column] > 0));
-  const rows = kinds.map((kind) => [
-    KINDS[kind].plural,
-    ...columns.map((column) => String(tallies[kind][column])),
-  ]);
   const titles = ['', ...COLUMNS, ...(hasTakedowns ? ['taken down'] : [])];
-  const table = [titles, ...rows];
-  const widths = titles.map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
-  const [first = 0, ...others] = widths;
-  return table
-    .map(([title = '', ...cells]) => {
-      const numbers = cells.map((cell, index) => cell.padStart((others[index] as number) + GAP));
-      return title.padEnd(first) + numbers.join('');
-    })
-    .join('\n');
+  const rows = kinds.map((kind) => [KINDS[kind].plural, ...columns.map((column) => tallies[kind][column])]);
+  return table([titles, ...rows]);
 }
 
 const TEXTS = Object.fromEntries(
@@ -180,10 +168,9 @@ export function createFaultReport(
 ) {
   let records = 0;
 
-  function tell(place: number, { member, reason, got }: Fault, returned?: string): void {
-    const value = got === '' ? '' : `, got "${got}"`;
+  function report(place: number, fault: Fault, returned?: string): void {
     const origin = returned === undefined ? '' : `; the map returned ${brief(returned, LONGEST_RETURNED)}`;
-    onFault(printable(`${describePlace(files, place)}: ${member}: ${reason}${value}${origin}`));
+    onFault(printable(`${describePlace(files, place)}: ${describeFault(fault)}${origin}`));
   }
 
   return {
@@ -192,12 +179,12 @@ export function createFaultReport(
     entry(place: number, entry: Entry, found: readonly Fault[]): void {
       records++;
       const text = entry.text();
-      for (const fault of found) tell(place, fault, entry.isMapped ? text : undefined);
+      for (const fault of found) report(place, fault, entry.isMapped ? text : undefined);
       rejects?.add(text);
     },
     misfit(misfit: Misfit): void {
       records++;
-      tell(misfit.place, misfit, isMapped ? misfit.record : undefined);
+      report(misfit.place, misfit, isMapped ? misfit.record : undefined);
       rejects?.add(misfit.record);
     },
   };

@@ -3,7 +3,7 @@ import type { Terminal } from '../files/terminal.ts';
 import type { RecordMap } from '../import/map.ts';
 import type { Family } from '../records/kinds.ts';
 import type { Mender, MendingOptions } from '../records/mending.ts';
-import type { Fault, Row } from '../records/normalise.ts';
+import { describeFault, type Fault, type Row } from '../records/normalise.ts';
 import type { HostFlags } from '../remote/host.ts';
 import type { Lookup, SiteClient } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
@@ -81,8 +81,5 @@ export function describeFaults(
   lookup: Lookup,
   faults: readonly Fault[],
 ): string {
-  const described = faults.map(
-    ({ member, reason, got }) => `${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`,
-  );
-  return `${site.buildUrl(name, lookup)}: ${described.join('; ')}`;
+  return `${site.buildUrl(name, lookup)}: ${faults.map(describeFault).join('; ')}`;
 }

@@ -31,6 +31,9 @@ export interface Fault {
   readonly got: string;
 }
 
+export const describeFault = ({ member, reason, got }: Fault) =>
+  `${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`;
+
 /** Faults of a record come with its kind, if that is known. */
 export type NormaliseResult =
   | { readonly row: Row }

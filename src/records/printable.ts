@@ -43,6 +43,19 @@ export const countedPart = (
   [one, many]: readonly [string, string] = ['is', 'are'],
 ) => `${count} of ${counted(total, noun)} ${count === 1 ? one : many}`;
 
+const GAP = 2;
+
+/** Rows as lines: the first cell of each on the left, the others on the right of columns that are as wide as their widest cell. */
+export function table(rows: readonly (readonly (string | number)[])[]): string {
+  const texts = rows.map((row) => row.map(String));
+  const widths = (texts[0] ?? []).map((_, column) =>
+    Math.max(...texts.map((row) => row[column]?.length ?? 0)),
+  );
+  const pad = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(GAP + (widths[column] ?? 0));
+  return texts.map((row) => row.map(pad).join('')).join('\n');
+}
+
 /** Why something failed, in one sentence; undefined without a reason. */
 export const joinReasons = (...reasons: (string | false | undefined)[]) =>
   reasons.filter(Boolean).join('; ') || undefined;
