@@ -23,7 +23,7 @@ import { readConfig } from '../src/config/config.ts';
 import { PUBLISHED } from '../src/http/observations.ts';
 import { openAnswers } from '../src/publish/answers.ts';
 import type { Part } from '../src/publish/choices.ts';
-import type { Entry } from '../src/publish/manifest.ts';
+import { type Entry, openManifest } from '../src/publish/manifest.ts';
 import { runPublish } from '../src/publish/publish.ts';
 import type { PublishOptions } from '../src/publish/run.ts';
 import { openTree } from '../src/publish/tree.ts';
@@ -576,6 +576,27 @@ describeOnSqlite('the folder', () => {
           name,
         );
     }
+  });
+
+  test('what reads the whole manifest pauses, so that a signal does not wait for its end', async () => {
+    const manifest = openManifest(join(tempFolder(), 'nginx.db'));
+    const types = ['text/html', 'text/css'];
+    for (let nr = 0; nr < 2500; nr++) {
+      const file = { path: `${nr}.html`, kind: 'page', address: '/', host: null, etag: '"x"', sha256: 'x' };
+      manifest.put({ ...file, owner: `user ${nr % 50}`, type: types[nr % 2] as string, bytes: 1 });
+    }
+    manifest.see('user 7');
+    let pauses = 0;
+    const pause = async () => void pauses++;
+    expect((await manifest.samples(pause)).map(({ type }) => type).toSorted()).toEqual(types.toSorted());
+    const gone = await Array.fromAsync(manifest.unseen('user ', pause));
+    expect([gone.length, gone.some(({ owner }) => owner === 'user 7')]).toEqual([2450, false]);
+    expect(await Array.fromAsync(manifest.unseen('media/', pause))).toEqual([]);
+    const lines = tempFile('manifest.ndjson', '');
+    await manifest.writeLines(lines, pause);
+    expect(readLines(lines).length).toBe(2500);
+    expect(pauses).toBe(4 + 4 + 1 + 4);
+    manifest.close();
   });
 
   test('a manifest that cannot be read is named', async () => {

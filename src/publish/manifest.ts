@@ -1,6 +1,6 @@
 // What is published: a row for each file, in a SQLite file beside the trees. A run changes it in one transaction, so it
 // always says what is in the tree that it names, however the run ended; and no other process has it open meanwhile.
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { OutputError } from '../files/output.ts';
 import { openExclusive } from '../stores/sqlite/connect.ts';
 import { toStoreError } from '../stores/sqlite/errors.ts';
@@ -58,15 +58,15 @@ const SCHEMA = `
   BEGIN`;
 
 const LINE = `json_object('path', path, 'address', address, 'type', type, 'etag', etag, 'sha256', sha256, 'bytes', bytes)`;
+const IS_UNSEEN = 'owner NOT IN (SELECT owner FROM seen)';
 const ROWS_AT_ONCE = 1000;
-const SAMPLES = `SELECT files.* FROM files JOIN (
-    SELECT owner, min(path) AS path FROM files WHERE address IS NOT NULL GROUP BY kind, type
-  ) USING (owner, path)`;
+
+type Pause = () => Promise<void>;
 
 export type Manifest = ReturnType<typeof openManifest>;
 
 export function openManifest(file: string) {
-  const { db, named, exec, prepare } = openNamed(file);
+  const { db, exec, prepare } = openNamed(file);
   exec(SCHEMA);
 
   const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
@@ -74,12 +74,27 @@ export function openManifest(file: string) {
     VALUES ($owner, $path, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
   const remove = prepare('DELETE FROM files WHERE owner = ? AND path = ?');
   const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
-  const unseen = prepare<Place>(`SELECT owner, path FROM files
-    WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen) LIMIT ${ROWS_AT_ONCE}`);
   const note = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
   const changes = prepare<{ path: string }>(
     `SELECT path FROM changed WHERE path > ? ORDER BY path LIMIT ${ROWS_AT_ONCE}`,
   );
+
+  /** All files, some at a time, of owners with names that begin like this. Between them is a pause: there may be millions. */
+  async function* inParts<Row extends Place>(
+    columns: string,
+    pause: Pause,
+    begin = '',
+  ): AsyncGenerator<Row[]> {
+    const part = prepare<Row>(
+      `SELECT ${columns} FROM files WHERE (owner, path) > (?, ?) ORDER BY owner, path LIMIT ${ROWS_AT_ONCE}`,
+    );
+    for (let last: Place | undefined = { owner: begin, path: '' }; last !== undefined; ) {
+      const rows: Row[] = part.all(last.owner, last.path).filter(({ owner }) => owner.startsWith(begin));
+      yield rows;
+      last = rows.at(-1);
+      await pause();
+    }
+  }
 
   return {
     lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
@@ -88,7 +103,15 @@ export function openManifest(file: string) {
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
       ).get() as { files: number; bytes: number },
     /** A file of each kind and type that has an address. */
-    samples: () => prepare<Entry>(SAMPLES).all(),
+    async samples(pause: Pause): Promise<Entry[]> {
+      const found = new Map<string, Entry>();
+      for await (const files of inParts<Entry>('*', pause))
+        for (const file of files) {
+          const sort = `${file.kind} ${file.type}`;
+          if (file.address !== null && !found.has(sort)) found.set(sort, file);
+        }
+      return [...found.values()];
+    },
 
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
@@ -97,18 +120,22 @@ export function openManifest(file: string) {
     startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
     see: (owner: string) => see.run(owner),
-    /** Some files of owners who have none any more, of those with names that begin like this. */
-    unseen: (begin: string) => unseen.all(begin.length, begin),
+    /** The files of owners who have none any more, of those with names that begin like this. */
+    async *unseen(begin: string, pause: Pause): AsyncGenerator<Place> {
+      const columns = `owner, path, ${IS_UNSEEN} AS isUnseen`;
+      for await (const files of inParts<Place & { isUnseen: number }>(columns, pause, begin))
+        yield* files.filter(({ isUnseen }) => isUnseen === 1);
+    },
 
     /** Notes a file of the tree that is not what it was in the other one. */
     noteChange: (path: string) => note.run(path),
     /** The next of these files, in the order of their paths. */
     changesAfter: (path: string) => changes.all(path).map((row) => row.path),
 
-    /** Writes a line of JSON for each file. */
-    writeLines(path: string): void {
-      const lines = db.prepare<[], string>(`SELECT ${LINE} FROM files`).pluck();
-      named(() => writeInParts(path, () => lines.iterate()));
+    /** Writes a line of JSON for each file to an empty one. */
+    async writeLines(path: string, pause: Pause): Promise<void> {
+      for await (const files of inParts<Place & { line: string }>(`owner, path, ${LINE} AS line`, pause))
+        appendFileSync(path, files.map(({ line }) => `${line}\n`).join(''));
     },
     /** From now on this tree is the one that is served. */
     commit(tree: TreeName, { generation, settings }: LastInput): void {
@@ -142,25 +169,8 @@ function openNamed(file: string) {
       run: (...values: unknown[]) => void named(() => statement.run(...values)),
     };
   };
-  return { db, named, prepare, exec: (sql: string) => named(() => db.exec(sql)) };
+  return { db, prepare, exec: (sql: string) => named(() => db.exec(sql)) };
 }
 
 /** Errors of SQLite name no file. */
 export const isDriverError = (error: unknown) => (error as Error).name === 'SqliteError';
-
-function writeInParts(path: string, read: () => Iterable<string>): void {
-  const fd = openSync(path, 'wx');
-  try {
-    let part: string[] = [];
-    const flush = () => writeSync(fd, part.map((line) => `${line}\n`).join(''));
-    for (const line of read()) {
-      part.push(line);
-      if (part.length < ROWS_AT_ONCE) continue;
-      flush();
-      part = [];
-    }
-    flush();
-  } finally {
-    closeSync(fd);
-  }
-}

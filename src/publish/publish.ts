@@ -98,7 +98,7 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
     }
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
     await publishOnce(run, tree, changes, (done) => progress.progress(Math.min(done, total), total));
-    const headers = await answers.readHeaders(tree.manifest.samples());
+    const headers = await answers.readHeaders(await tree.manifest.samples(() => nextTurn(signal)));
     if (store.version() === generation || dryRun) {
       if (headers.fault !== undefined && !dryRun) throw new OutputError(headers.fault);
       return { input: { generation: counts.incomplete === 0 ? generation : null, settings }, headers };

@@ -114,8 +114,8 @@ function createTree({ folder, manifest, live, tree, name, isFirst, signal }: Tre
     async serve(input, configuration) {
       for (const [path, text] of Object.entries(configuration))
         create(path, (file) => writeFileSync(file, text, { flag: 'wx' }));
-      create('manifest.ndjson', manifest.writeLines);
-      await nextTurn(signal);
+      create('manifest.ndjson', (file) => writeFileSync(file, '', { flag: 'wx' }));
+      await manifest.writeLines(join(tree, 'manifest.ndjson'), () => nextTurn(signal));
       manifest.commit(name, input);
       switchCurrent(folder, name);
       const pause = () => nextTurn(signal, HALF_DONE);

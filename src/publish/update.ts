@@ -27,10 +27,7 @@ export async function publishOnce(
   }
   // Users who did not change are not looked at.
   const begin = changes === 'everything' ? '' : COPIES;
-  for (let gone = manifest.unseen(begin); gone.length > 0; gone = manifest.unseen(begin)) {
-    await nextTurn(run.signal);
-    for (const place of gone) remove(run, tree, place);
-  }
+  for await (const place of manifest.unseen(begin, () => nextTurn(run.signal))) remove(run, tree, place);
 }
 
 const PACKED = '.gz';
