@@ -1,5 +1,6 @@
 // `npm run torture`: fails every call of every command once, and says what did not hold.
 import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,6 +12,13 @@ import { buildShim } from './shim.ts';
 
 /** Another sample every day, the same one all day. */
 export const today = () => Math.floor(Date.now() / 86_400_000);
+
+/** Without a pattern, and the same for the same seed. */
+export const shuffle = <T>(all: readonly T[], seed: number): T[] =>
+  all
+    .map((one, nth) => ({ one, key: hash('sha256', `${seed} ${nth}`) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ one }) => one);
 
 /** Runs a scenario in a process with the shim. */
 export async function torture(

@@ -90,13 +90,10 @@ export async function prepareData({ data }: Scenario, folder: string, site: stri
   write('2.ndjson', people(2, site));
   write('2.ndjson.gz', gzipSync(people(2, site)));
   const shots = people(1, site)
-    .split('\n')
-    .filter((line) => line.includes('user_id'));
-  write('shots.json', `[${shots.join(',').replaceAll('"id"', '"number"')}]`);
-  write(
-    'map.mjs',
-    "export default (s) => ({ id: s.number, user_id: s.user_id, date: s.date, title: 'mapped' });\n",
-  );
+    .match(/.*"user_id".*/g)
+    ?.join();
+  write('shots.json', `[${shots?.replaceAll('"id"', '"number"')}]`);
+  write('map.mjs', "export default ({ number: id, ...rest }) => ({ ...rest, id, title: 'mapped' });\n");
   const bad = [shot(9001, 1, { date: '2026-02-30 10:00:00' }), shot(9002, 999), folio(9003, 'user1')];
   write('bad.ndjson', people(2, site) + ndjson(...bad));
   write('names-2', 'user1\nuser2\n');
@@ -192,12 +189,7 @@ const ROWS: readonly Scenario[] = [
   },
   { name: 'import-map', data: [FIRST], command: 'import --map @map.mjs @shots.json' },
   { name: 'import-dry-run', data: [FIRST], command: `${REPLACE} --dry-run` },
-  {
-    name: 'export',
-    data: [FIRST],
-    command: 'export @export.ndjson.gz',
-    output: file('export.ndjson.gz'),
-  },
+  { name: 'export', data: [FIRST], command: 'export @out.gz', output: file('out.gz') },
   {
     name: 'snapshot',
     data: [FIRST],
