@@ -49,6 +49,8 @@ test('a lookup takes at most ten hops, 14 files and 50 functions, and the guide 
   const files = [...new Set(ran.map(([file]) => file))];
   const functions = ran.map(([file, name]) => `${file}:${name}`);
   expect(functions).toContain('routes/lookup.ts:sendItems');
+  // A stack trace tells the way.
+  expect(functions.filter((name) => name.endsWith(':'))).toEqual([]);
   expect(files.filter((file) => !named.includes(file))).toEqual([]);
   expect(files.length, files.join(' ')).toBeLessThanOrEqual(14);
   expect(functions.length, functions.join(' ')).toBeLessThanOrEqual(50);

@@ -69,7 +69,7 @@ interface LimitsOptions {
 /** Refuses the requests of this context that are over the limits. */
 export function addLimits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
   const mostWaited = config.maxLoopDelay || Number.POSITIVE_INFINITY;
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', function refuseOverLimits(request, reply, done) {
     // How long others were handled before the request; an injected one did not wait.
     const { arrived } = request.raw;
     if (arrived !== undefined && performance.now() - arrived > mostWaited) {

@@ -83,7 +83,7 @@ function queueLongTurns(handle: RequestListener): RequestListener {
     else ends = 0;
   }
 
-  return (request, response) => {
+  return function handleInTurn(request, response): void {
     const now = performance.now();
     if (ends === 0) {
       ends = now + TURN_MS;

@@ -15,7 +15,7 @@ type Fault = ErrorCode | ((value: unknown) => ErrorCode);
 
 export const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
   const input = TypeCompiler.Compile(schema);
-  return (value: unknown) => {
+  return function checkInput(value: unknown) {
     if (input.Check(value)) return true;
     const first = input.Errors(value).First();
     return { error: new RequestError(faultCode(first?.schema as { [FAULT]?: Fault }, first?.value)) };

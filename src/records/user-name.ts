@@ -6,7 +6,11 @@ import type { Family } from './kinds.ts';
 
 export const LONGEST_USER_NAME = 255;
 
-FormatRegistry.Set('unicode-name', (name) => !isTooLong(name) && name.isWellFormed());
+FormatRegistry.Set('unicode-name', isUnicodeName);
+
+function isUnicodeName(name: string): boolean {
+  return !isTooLong(name) && name.isWellFormed();
+}
 
 /** Counts characters in Unicode form NFC: a name has the same length however its accents are written. */
 export function isTooLong(name: string): boolean {

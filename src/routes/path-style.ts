@@ -36,9 +36,9 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Profile),
     },
   };
-  app.get(addresses.profile, profile, (request, reply) =>
-    sendProfile(lookups, request, reply, request.params.username),
-  );
+  app.get(addresses.profile, profile, function getProfile(request, reply) {
+    return sendProfile(lookups, request, reply, request.params.username);
+  });
 
   const items = {
     constraints: hostConstraint(base),
@@ -52,9 +52,9 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Items),
     },
   };
-  app.get(addresses.items, items, (request, reply) =>
-    sendItems(lookups, request, reply, request.params.username),
-  );
+  app.get(addresses.items, items, function getItems(request, reply) {
+    return sendItems(lookups, request, reply, request.params.username);
+  });
 
   // Without a name these would be unknown addresses.
   const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [

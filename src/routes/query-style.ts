@@ -58,7 +58,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
         config: { operation: chooseOperation },
         schema: { ...schema, hide: url.endsWith('/') },
       },
-      (request, reply) => {
+      function getProfileOrItems(request, reply) {
         const { user, post } = request.query;
         return post === undefined
           ? sendProfile(lookups, request, reply, user)

@@ -207,7 +207,7 @@ function shareTransaction(db: Connection): () => void {
     }
   }
 
-  return () => {
+  return function beginRead() {
     if (open) return;
     begin.run();
     open = true;
