@@ -46,12 +46,13 @@ function writeFontSettings(folder: string, fonts: string): string {
     // Chromium cannot draw what is beside these, Type 1.
     ...['opentype', 'truetype'].map((kind) => `<dir>${join(fonts, kind)}</dir>`),
     `<cachedir>${folder}</cachedir>`,
+    // What a rule of the machine prefers comes behind these.
+    '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>',
     ...['system-ui', 'sans', 'sans-serif'].map(
       (name) =>
         `<match><test name="family"><string>${name}</string></test>` +
         '<edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit></match>',
     ),
-    '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>',
   ];
   writeFileSync(file, `<?xml version="1.0"?><fontconfig>${parts.join('')}</fontconfig>`);
   return file;
