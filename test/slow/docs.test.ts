@@ -81,7 +81,7 @@ describeInBrowser('the API reference', (eye) => {
     const page = await eye.open(`${server.url.replace('127.0.0.1', 'localhost')}/docs/recipes`);
     await page.locator('#fetch-in-a-page pre', { hasText: "'http://localhost:" }).waitFor();
     expect(await page.getByText('127.0.0.1:8080').count()).toBe(0);
-    expect(await page.locator('#read-at-build-time .copy').count()).toBe(1);
+    expect(await page.locator('#fetch-in-a-page .copy').count()).toBe(1);
     for (const path of ['/docs/recipes', '/docs/api', '/docs', '/']) {
       const phone = await eye.open(server.url + path, { viewport: PHONE });
       expect(await accessibilityFaults(phone)).toEqual([]);

@@ -1,6 +1,6 @@
 // Runs each recipe of the guide unchanged against a server.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -26,14 +26,6 @@ function block(title: string, language: string): string {
 }
 
 const unknownUserMessage = async () => json(await ask(server, '/b/api/username/nobody')).message as string;
-
-/** Runs a program in a new folder. */
-async function runScript(name: string, code: string): Promise<{ folder: string; stdout: string }> {
-  const folder = tempFolder();
-  writeFileSync(join(folder, name), code);
-  const { stdout } = await exec(process.execPath, [name], { cwd: folder });
-  return { folder, stdout };
-}
 
 async function compile(folder: string, file: string, ...more: string[]): Promise<void> {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -105,20 +97,6 @@ describe('the recipe', () => {
     const types = block('Link previews and feeds', 'html').matchAll(/type="(.*?)" href="(.*?)"/g);
     for (const [, type = '', href = ''] of types)
       expect((await fetch(href)).headers.get('content-type')).toContain(type);
-  });
-
-  test('for a static site writes one page per user', async () => {
-    const { folder } = await runScript('build.mjs', block('Read at build time', 'js'));
-    const pages = readdirSync(join(folder, 'site'));
-    expect(pages.map(decodeURIComponent).sort()).toEqual(['Zoë.html', 'ada.html', '日本の朝.html']);
-    const ada = readFileSync(join(folder, 'site/ada.html'), 'utf8');
-    expect(ada).toContain('<h1>Ada Lindqvist</h1>');
-    expect(ada.match(/<li>/g)?.length).toBe(15);
-  });
-
-  test('for a static site fails if a user does not exist', async () => {
-    const code = block('Read at build time', 'js').replace("'Zoë'", "'nobody'");
-    await expect(runScript('build.mjs', code)).rejects.toThrow(`nobody: ${await unknownUserMessage()}`);
   });
 
   test('for types generates them in one line, and the example compiles with them', async () => {
