@@ -17,7 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError } from '../src/formats/entry.ts';
-import { ROOT, tempFolder } from './files.ts';
+import { plainFolder, ROOT } from './files.ts';
 import { recordsIn } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import {
@@ -83,7 +83,7 @@ async function runCase(text: string): Promise<string> {
 
 /** Writes the files of a case; its steps share a database, a server and a site. */
 async function openSession(parts: readonly string[]) {
-  const folder = join(tempFolder(), 'in');
+  const folder = join(plainFolder(), 'in');
   const database = await newDatabase();
   mkdirSync(folder);
   const answers = new Map<string, string>();

@@ -138,8 +138,8 @@ describe('snapshot', () => {
   // A file size limit interrupts the write as a full disk does.
   test('for lack of room names the target and leaves nothing beside it', () => {
     const target = join(tempFolder(), 'snapshot.db');
-    const command = `ulimit -f 64; trap '' XFSZ; exec "$0" src/vitrine.js snapshot --database-url ${path} ${target}`;
-    const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath], {
+    const command = `ulimit -f 64; trap '' XFSZ; exec "$0" src/vitrine.js snapshot --database-url "$1" "$2"`;
+    const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath, path, target], {
       cwd: ROOT,
       encoding: 'utf8',
       // bash warns of a locale that is not installed.

@@ -13,18 +13,30 @@ export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n'
 export const readRecords = (path: string) =>
   readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
 
+const makeBase = (parent: string) => mkdtempSync(join(parent, 'vitrine-test-'));
 let base: string | undefined;
 /** The folder of the test file that runs. */
-export const baseFolder = () => (base ??= mkdtempSync(join(tmpdir(), 'vitrine-test-')));
+export const baseFolder = () => (base ??= makeBase(tmpdir()));
+
+let plainBase: string | undefined;
+const plainBaseFolder = () =>
+  (plainBase ??= /^[\w.@+/-]+$/.test(baseFolder()) ? baseFolder() : makeBase('/tmp'));
 
 /** Removes the folders of a test file. */
 export function removeTempFolders(): void {
-  if (base !== undefined) rmSync(base, { recursive: true, force: true });
-  base = undefined;
+  for (const folder of [base, plainBase])
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  base = plainBase = undefined;
 }
 
 /** Creates a folder that is removed after the tests of the file. */
 export const tempFolder = () => mkdtempSync(join(baseFolder(), 'at-'));
+
+/** Creates one with a path that the configuration of a web server takes, which TMPDIR may not have. */
+export const plainFolder = () => mkdtempSync(join(plainBaseFolder(), 'at-'));
+
+/** A module that Node loads first, for NODE_OPTIONS. */
+export const loadedFirst = (code: string) => `--import=data:text/javascript,${encodeURIComponent(code)}`;
 
 /** The state of a file: its bytes, modification time and inode. */
 export function stateOf(path: string) {

@@ -29,11 +29,11 @@ const BAD = blog(2, 'two', { verified: 'yes' });
 const skipping = (path: string, rejects: string, files: string[], input = '') =>
   into(path, ['--skip-invalid', '--rejects', rejects, ...files], { input });
 
-/** Runs a shell command in which `vitrine` is this program. */
-function shell(command: string) {
+/** Runs a shell command in which `vitrine` is this program, and the paths are `$1` and so on. */
+function shell(command: string, ...paths: string[]) {
   const program = `vitrine() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   const script = `${program}; ${command}`;
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'sh', ...paths], { encoding: 'utf8' });
   return { code: status, stdout, stderr };
 }
 
@@ -52,7 +52,9 @@ test('rejects to a hard link to the input are refused', async () => {
 test('rejects to the file on standard input are refused', () => {
   const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
   const { code, stderr } = shell(
-    `vitrine import --database-url ${newPath()} --skip-invalid --rejects ${input} - < ${input}`,
+    'vitrine import --database-url "$1" --skip-invalid --rejects "$2" - < "$2"',
+    newPath(),
+    input,
   );
   expect([code, stderr]).toEqual([
     1,
@@ -127,7 +129,9 @@ describe('written to a temporary file and renamed', () => {
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
     const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
     const { stdout } = shell(
-      `vitrine import --database-url ${newPath()} --skip-invalid --rejects /dev/stdout ${input} | cat`,
+      'vitrine import --database-url "$1" --skip-invalid --rejects /dev/stdout "$2" | cat',
+      newPath(),
+      input,
     );
     expect(stdout).toContain(ndjson(BAD));
   });
@@ -153,17 +157,21 @@ describe('a full disk', () => {
     ['standard output', '> /dev/full', `to standard output: ${FULL}`],
     ['a file', '/dev/full', `/dev/full: ${FULL}`],
   ])('an export to %s reports it', (_, target, sentence) => {
-    const { code, stderr } = shell(`vitrine export --database-url ${database} ${target}`);
+    const { code, stderr } = shell(`vitrine export --database-url "$1" ${target}`, database);
     expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence}\n`]);
   });
 
   // A file size limit truncates a write like a disk that becomes full.
   test.each([
-    ['standard output', (file: string) => `> ${file}`, 'to standard output'],
-    ['a file', (file: string) => file, ''],
+    ['standard output', '> "$2"', 'to standard output'],
+    ['a file', '"$2"', ''],
   ])('a truncated export to %s fails and leaves no partial file', (_, target, sentence) => {
     const file = join(tempFolder(), 'export.ndjson');
-    const { code, stderr } = shell(`ulimit -f 64; vitrine export --database-url ${database} ${target(file)}`);
+    const { code, stderr } = shell(
+      `ulimit -f 64; vitrine export --database-url "$1" ${target}`,
+      database,
+      file,
+    );
     expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence || file}: file too large\n`]);
     expect(readdirSync(dirname(file))).toEqual(sentence === '' ? [] : ['export.ndjson']);
   });

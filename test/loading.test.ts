@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/program.ts';
-import { fixture, tempFile } from './files.ts';
+import { fixture, loadedFirst } from './files.ts';
 import { databaseOf, startServer, vitrine } from './rig.ts';
 
 /** Names each module on standard error when the process ends. */
@@ -17,7 +17,7 @@ let path: string;
 let listing: { NODE_OPTIONS: string };
 beforeAll(async () => {
   path = await databaseOf(fixture('portfolio.ndjson'));
-  listing = { NODE_OPTIONS: `--import ${tempFile('list.mjs', LIST)}` };
+  listing = { NODE_OPTIONS: loadedFirst(LIST) };
 });
 
 const HEAVY = ['@sinclair/typebox', 'undici', 'better-sqlite3', 'fastify', 'pino', 'pg', 'htmlparser2'];

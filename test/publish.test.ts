@@ -29,7 +29,7 @@ import type { PublishOptions } from '../src/publish/run.ts';
 import { openTree } from '../src/publish/tree.ts';
 import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { openArchive, openReader } from '../src/stores/open.ts';
-import { ndjson, ROOT, readLines, tempFile, tempFolder } from './files.ts';
+import { loadedFirst, ndjson, plainFolder, ROOT, readLines, tempFile, tempFolder } from './files.ts';
 import { executeSql } from './importing.ts';
 import { putCopy } from './media-folder.ts';
 import { jpeg, sha256 } from './pictures.ts';
@@ -68,7 +68,7 @@ const NO_PAGES = ['--without', 'pages'];
 
 async function createSite(records: object[] = PEOPLE, always: readonly string[] = []) {
   const database = await databaseOf(...records);
-  const folder = join(tempFolder(), 'site');
+  const folder = join(plainFolder(), 'site');
   const mediaDir = tempFolder();
   const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
   const publish = async (...args: string[]) => {
@@ -266,7 +266,7 @@ describe(`published from ${storeName()}`, () => {
     for (const [what, happen] of [...EVENTS, ...(storeName() === 'SQLite' ? ON_SQLITE : [])]) {
       await happen(site);
       expect((await publish()).code, what).toBe(0);
-      const other = join(tempFolder(), 'site');
+      const other = join(plainFolder(), 'site');
       await done(['publish', other, '--for', 'nginx'], { env });
       expect(filesOf(folder), what).toEqual(filesOf(other));
       expect(entriesOf(folder), what).toEqual(entriesOf(other));
@@ -282,7 +282,7 @@ test.each(['feeds', 'pages', 'feeds,pages'])(
     await publish('--without', without);
     await load(post(1, 1, { post_details: 'Another text' }));
     await publish('--without', without);
-    const other = join(tempFolder(), 'site');
+    const other = join(plainFolder(), 'site');
     await done(['publish', other, '--for', 'nginx', '--without', without], { env });
     expect(filesOf(folder)).toEqual(filesOf(other));
   },
@@ -467,7 +467,7 @@ describeOnSqlite('the folder', () => {
     await publish();
     await load(blog(1, 'Ada', { name: 'Another' }), blog(2, 'zoë', { name: 'Another' }));
     await publishHere(site, () => atOnce(env, ...args), { check, without: new Set<Part>(['pages']) });
-    const other = join(tempFolder(), 'site');
+    const other = join(plainFolder(), 'site');
     await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env });
     expect(filesOf(folder)).toEqual(filesOf(other));
   });
@@ -565,8 +565,7 @@ describeOnSqlite('the folder', () => {
 
   test('a file system may ignore letter case', async () => {
     const { folder, env, load } = await createSite([blog(1, 'ada'), post(1, 1)]);
-    const lower = tempFile('lower.mjs', LOWER_CASE);
-    const inLowerCase = { ...env, NODE_OPTIONS: `--import ${lower}`, FOLDER: folder };
+    const inLowerCase = { ...env, NODE_OPTIONS: loadedFirst(LOWER_CASE), FOLDER: folder };
     const publish = () => spawned(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env: inLowerCase });
     for (const name of ['Ada', 'ADA', 'aDa']) {
       await load(blog(1, name));

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createCaches, SERVICES } from '../src/purge/caches.ts';
 import { userTag } from '../src/records/user-name.ts';
-import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
+import { fixture, ndjson, plainFolder, tempFile } from './files.ts';
 import { freePort } from './free-port.ts';
 import { startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
@@ -25,7 +25,7 @@ async function tell(text: string, keys: string[] | 'everything', env = {}): Prom
 }
 
 test('nginx: the files of a user are removed, however the address is written, and nothing else', async () => {
-  const folder = tempFolder();
+  const folder = plainFolder();
   const entry = (url: string, key: string) =>
     `${'\0'.repeat(336)}\nKEY: x${url}\nHTTP/1.1 200 OK\r\nCache-Tag: vitrine,${userTag('portfolio', key)}\r\n\r\n{}`;
   const put = (url: string, key: string, name = hash('md5', `x${url}`)) => {

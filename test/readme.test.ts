@@ -218,7 +218,9 @@ describe('in a checkout', () => {
     const commands = [redirected[0] as string, 'export', 'media status --missing'];
     const env = { DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) };
     const folder = tempFolder();
-    const script = commands.map((command, index) => `${checkout} ${command} > ${folder}/${index}\n`).join('');
+    const script = commands
+      .map((command, index) => `${checkout} ${command} > '${folder}/${index}'\n`)
+      .join('');
     const { PATH, HOME } = process.env;
     await exec('sh', ['-ec', script], { cwd: ROOT, env: { PATH, HOME, ...env } });
     for (const [index, command] of commands.entries())

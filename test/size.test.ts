@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from './bench/data.ts';
-import { ndjson, tempFile } from './files.ts';
+import { loadedFirst, ndjson, tempFile } from './files.ts';
 import { ask, databaseOf, spawned, startServer } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -17,13 +17,10 @@ beforeAll(async () => {
 }, 60_000);
 
 /** Makes a process print at exit how much it wrote. */
-const TELL = tempFile(
-  'tell.mjs',
-  `import { readFileSync } from 'node:fs';
+const TELL = loadedFirst(`import { readFileSync } from 'node:fs';
 process.on('exit', () => {
   process.stderr.write(/^wchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))[1]);
-});`,
-);
+});`);
 
 test('a database is at most 1.7 times the size of its records: items and compressed lists', () => {
   expect(statSync(database).size).toBeLessThan(1.7 * statSync(source).size);
@@ -31,7 +28,7 @@ test('a database is at most 1.7 times the size of its records: items and compres
 
 onLinux('importing a few records does not rewrite the database', async () => {
   const { code, stderr } = await spawned(['import', '--quiet', '--database-url', database, '-'], {
-    env: { NODE_OPTIONS: `--import=${TELL}` },
+    env: { NODE_OPTIONS: TELL },
     input: ndjson(...people(3, 1)),
   });
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^\d+$/)]);

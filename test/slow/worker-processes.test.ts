@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixture, tempFile, ugly } from '../files.ts';
+import { fixture, loadedFirst, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { ask, databaseOf, dial, done, hearOut, parseReplies, run, type Server, startServer } from '../rig.ts';
 import { adminOf, startLoad, until } from '../stress.ts';
@@ -144,13 +144,10 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
 
 describe('a worker that cannot start', () => {
   it('ends the workers before it, and the supervisor', async () => {
-    const preload = tempFile(
-      'second-worker.mjs',
-      `import cluster from 'node:cluster';
-      if (cluster.worker?.id === 2) process.env.DATABASE_URL = '/nowhere/site.db';`,
-    );
+    const preload = loadedFirst(`import cluster from 'node:cluster';
+      if (cluster.worker?.id === 2) process.env.DATABASE_URL = '/nowhere/site.db';`);
     const database = await databaseOf(fixture('microblog.ndjson'));
-    const env = { DATABASE_URL: database, PORT: '0', WORKERS: '3', NODE_OPTIONS: `--import=${preload}` };
+    const env = { DATABASE_URL: database, PORT: '0', WORKERS: '3', NODE_OPTIONS: preload };
     const { code, stderr } = await run(['serve'], { env });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]*\/nowhere[^\n]*\n$/)]);
   });
