@@ -30,20 +30,22 @@ import { openTree } from '../src/publish/tree.ts';
 import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { openArchive, openReader } from '../src/stores/open.ts';
 import { loadedFirst, ndjson, plainFolder, ROOT, readLines, tempFile, tempFolder } from './files.ts';
-import { executeSql } from './importing.ts';
-import { putCopy } from './media-folder.ts';
+import { change, executeSql } from './importing.ts';
+import { MEDIA_URL, putCopy } from './media-folder.ts';
 import { jpeg, sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { ask, databaseOf, done, importInto, json, run, spawned, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
+const PICTURE = 'https://pictures.example/ada.jpg';
+const COPY = `${sha256('a picture')}.jpg`;
 const ITEMS = Array.from({ length: 40 }, (_, at) => at + 1);
 const PEOPLE = [
   blog(1, 'Ada', { name: 'Ada' }),
   blog(2, 'zoë', { name: 'Zoë' }),
   blog(3, 'x'.repeat(255)),
   ...ITEMS.map((id) => post(id, 1, { post_details: 'A text of some length. '.repeat(10) })),
-  folio(1, 'ada'),
+  folio(1, 'ada', { avatar: PICTURE }),
   shot(1, 1),
 ];
 
@@ -204,6 +206,13 @@ describe(`published from ${storeName()}`, () => {
   /** What happens between two runs; what happens at once is of different users. */
   const EVENTS: readonly [string, (site: TestSite) => Promise<unknown>][] = [
     [
+      'a picture is measured, which changes no record',
+      ({ database }) =>
+        change(database, (writer) =>
+          writer.savePicture(COPY, { width: 800, height: 600, color: 'aabbcc', small: [480] }),
+        ),
+    ],
+    [
       'a profile changes, and a user is renamed',
       ({ load }) => load(blog(1, 'Ada', { name: 'Ada the Second' }), folio(1, 'Bob')),
     ],
@@ -260,7 +269,16 @@ describe(`published from ${storeName()}`, () => {
   ];
   test('a second run makes what a first one makes, whatever happened in between', async () => {
     const site = await createSite();
-    const { folder, publish, env } = site;
+    const { folder, publish, env, database, mediaDir } = site;
+    env.MEDIA_URL = MEDIA_URL;
+    // Of what lacks its file, everything is looked at again.
+    putCopy(mediaDir, 'a picture');
+    const archive = await openArchive(database);
+    const mark = await archive.takedownsMark();
+    await archive.close();
+    const copy = { url: PICTURE, file: COPY, bytes: 9, reason: null };
+    expect(await change(database, (writer) => writer.saveMedia([copy], mark))).toBe(true);
+    expect(await change(database, (writer) => writer.relink(MEDIA_URL))).toBe(1);
     await publish();
     if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
     for (const [what, happen] of [...EVENTS, ...(storeName() === 'SQLite' ? ON_SQLITE : [])]) {
