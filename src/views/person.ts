@@ -87,9 +87,12 @@ export function cut(text = '', length: number): string {
 
 const LONGEST_LINE = 2000;
 
+/** Texts are full of single blanks, which stay. */
+const MORE_THAN_A_BLANK = /\s\s+|[^\S ]/g;
+
 /** The text up to this many characters, on one line. */
 export const shortened = (text: string, length: number) =>
-  cut(cut(text, LONGEST_LINE).replace(/\s+/g, ' ').trim(), length);
+  cut(cut(text, LONGEST_LINE).replace(MORE_THAN_A_BLANK, ' ').trim(), length);
 
 const LONGEST_NAME = 60;
 

@@ -61,23 +61,29 @@ const FIRST_USERS = select(
   `SELECT json_agg(username ORDER BY id) FROM (
      SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first`,
 );
-const ENTRY = `
-  user_key AS key, record::json ->> 'username' AS username, etag, left(record::json ->> 'name', 300) AS name,
-  left(record::json ->> 'bio', 300) AS bio, coalesce(served, record)::json ->> 'avatar' AS avatar`;
-const usersBy = (isIn: string, order: string) =>
+/** The users of profiles that were found, in an order; each text is parsed once. */
+const selectUsers = (name: string, found: string, order: string) =>
   select(
+    name,
+    `SELECT json_agg(page) FROM (
+       SELECT key, username, etag, left(name, 300) AS name, left(bio, 300) AS bio, avatar
+       FROM (SELECT user_key AS key, etag, coalesce(served, record) AS text, ${found}) AS found
+       CROSS JOIN json_to_record(text::json) AS entry (username text, name text, bio text, avatar text)
+       ORDER BY ${order}) AS page`,
+  );
+const usersBy = (isIn: string, order: string) =>
+  selectUsers(
     `users ${order}`,
-    `SELECT json_agg(page ORDER BY key ${order}) FROM (
-       SELECT ${ENTRY} FROM profiles
-       WHERE family = $1 AND user_key ${isIn} $2 ORDER BY user_key ${order} LIMIT $3 OFFSET $4) AS page`,
+    `id FROM profiles WHERE family = $1 AND user_key ${isIn} $2 ORDER BY user_key ${order} LIMIT $3 OFFSET $4`,
+    `key ${order}`,
   );
 const USERS = usersBy('>', 'ASC');
 const USERS_BEFORE = usersBy('<=', 'DESC');
-const SEARCH = select(
+const SEARCH = selectUsers(
   'search',
-  `SELECT json_agg(page) FROM (
-     SELECT ${ENTRY} FROM (${selectFound(['$1', '$2', '$3', '$4'])}) AS found CROSS JOIN profiles
-     WHERE profiles.family = $1 AND profiles.id = found.id ORDER BY word, found.id) AS page`,
+  `word, profiles.id FROM (${selectFound(['$1', '$2', '$3', '$4'])}) AS alike CROSS JOIN profiles
+   WHERE profiles.family = $1 AND profiles.id = alike.id`,
+  'word, id',
 );
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
