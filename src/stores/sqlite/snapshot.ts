@@ -5,7 +5,7 @@ import { basename, extname, join } from 'node:path';
 import { isOldUnfinished, isUnfinished, openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
 import { type Connection, openExclusive, openForReading } from './connect.ts';
-import { describeErrors, toStoreError } from './errors.ts';
+import { describeErrors, errorCode, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
@@ -98,9 +98,7 @@ export function vacuumInto(db: Connection, { path, target, unfinished }: CopyPat
     db.pragma('query_only = OFF');
     db.prepare('VACUUM INTO ?').run(unfinished);
   } catch (error) {
-    const { code = '' } = error as { code?: string };
-    if (code.startsWith('SQLITE_CANTOPEN'))
-      throw new StoreError(`${target} cannot be written: its folder must exist and be writable.`);
-    throw toStoreError(/^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(code) ? path : target, error);
+    const ofSource = /^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(errorCode(error));
+    throw toStoreError(ofSource ? path : target, error);
   }
 }
