@@ -60,15 +60,14 @@ export function createRateLimit(
   };
 }
 
-interface LimitsOptions {
-  readonly config: Pick<Config, 'maxLoopDelay'>;
-  readonly rateLimit: RateLimit | undefined;
-  readonly observe: Observer;
-}
-
 /** Refuses the requests of this context that are over the limits. */
-export function addLimits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
-  const mostWaited = config.maxLoopDelay || Number.POSITIVE_INFINITY;
+export function addLimits(
+  app: FastifyInstance,
+  { maxLoopDelay }: Pick<Config, 'maxLoopDelay'>,
+  rateLimit: RateLimit | undefined,
+  observe: Observer,
+): void {
+  const mostWaited = maxLoopDelay || Number.POSITIVE_INFINITY;
   app.addHook('onRequest', function refuseOverLimits(request, reply, done) {
     // How long others were handled before the request; an injected one did not wait.
     const { arrived } = request.raw;
@@ -105,8 +104,7 @@ export function originHeaders(
 /** Says who may read, also in errors of later hooks. */
 export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
   if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
-  app.addHook('onRequest', (request, reply, done) => {
-    // On the response itself, since answers may be written past the reply.
+  app.addHook('onRequest', function setOriginHeaders(request, reply, done) {
     setHeaders(reply.raw, originHeaders(config, request.raw));
     done();
   });

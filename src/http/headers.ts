@@ -39,10 +39,8 @@ export const isWorthCompressing = (body: Buffer, type = '') =>
 
 /** Of every response with data. With a list of origins, who may read depends on the request: see edge/hooks.ts. */
 export function jsonHeaders(corsOrigin: '*' | readonly string[]): Headers {
-  return { ...(corsOrigin === '*' && anyOrigin()), ...DATA_ONLY };
+  return { ...(corsOrigin === '*' && oneOrigin('*')), ...DATA_ONLY };
 }
-
-const anyOrigin = () => ({ 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED });
 
 export const oneOrigin = (origin: string): Headers => ({
   'access-control-allow-origin': origin,

@@ -72,12 +72,12 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
     // They ask how things are, so no limit applies to them.
     data.register(probes, { unready: health.unready });
     data.register(async (limited) => {
-      addLimits(limited, { config, rateLimit, observe });
+      addLimits(limited, config, rateLimit, observe);
       registerData(limited, parts);
     });
     // Every route is GET, so other methods come here, too.
     data.register(async (unknown) => {
-      addLimits(unknown, { config, rateLimit, observe });
+      addLimits(unknown, config, rateLimit, observe);
       refuseOtherMethods(unknown);
       if (config.explorer) addErrorPages(unknown, config, store);
       unknown.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
@@ -86,7 +86,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   // What people open in a browser.
   app.register(async (pages) => {
     addHeaders(pages, PAGE_HEADERS);
-    addLimits(pages, { config, rateLimit, observe });
+    addLimits(pages, config, rateLimit, observe);
     if (config.explorer) addErrorPages(pages, config, store);
     registerPages(pages, parts);
   });

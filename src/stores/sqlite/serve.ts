@@ -24,26 +24,24 @@ interface ServedFile {
   readonly path: string;
   readonly observe: StoreListener;
   /** Undefined before there is data. */
-  reader: SqliteReader | undefined;
+  reader?: SqliteReader | undefined;
   /** What was at the path when the reader was opened, or since then while it stayed the same file. */
   stats: FileStats;
   /** Counted, since two files may have the same generation. */
   version: number;
-  generation: number | undefined;
+  generation?: number | undefined;
   reported: number;
   /** Hashes. No other file is served without them, also while this one is damaged. */
   takedowns: readonly string[];
   /** Why what is at the path could not be served when it was looked at last. */
-  error: Error | undefined;
+  error?: Error | undefined;
   /** Why what is at the path is not served, as it was logged. */
-  refusal: string | undefined;
+  refusal?: string | undefined;
 }
 
 export function openServed(path: string, observe: StoreListener): Reader {
-  const file: ServedFile = {
-    ...{ path, observe, stats: readStats(path), version: 0, reported: 0, takedowns: [] },
-    ...{ reader: undefined, generation: undefined, error: undefined, refusal: undefined },
-  };
+  const stats = readStats(path);
+  const file: ServedFile = { path, observe, stats, version: 0, reported: 0, takedowns: [] };
   start(file);
   const timer = setInterval(poll, POLL_MS, file).unref();
   const reader = () => requireReader(file);
@@ -185,16 +183,9 @@ function noteChanges(file: ServedFile, found: FileStats): void {
 function reopenIfNewer(file: ServedFile): boolean {
   const fresh = ifReadable(() => openReader(file.path));
   const generation = ifReadable(() => fresh?.version());
-  if (
-    fresh === undefined ||
-    generation === undefined ||
-    generation === ifReadable(() => file.reader?.version())
-  )
-    fresh?.close();
-  else {
-    file.reader?.close();
-    file.reader = fresh;
-  }
+  const isOther = generation !== undefined && generation !== ifReadable(() => file.reader?.version());
+  (isOther ? file.reader : fresh)?.close();
+  if (isOther) file.reader = fresh;
   return generation !== undefined;
 }
 
