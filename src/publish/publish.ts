@@ -57,13 +57,15 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   };
   using tree = dryRun ? openTrial(folder, platform) : await openTree(folder, platform, signal);
   const { input, headers } = await publishUntilUnchanged(run, tree);
+  // What fails after the new files are served would deny them.
+  const totals = tree.manifest.totals();
   let warning: string | undefined;
   if (!dryRun) {
     const targets = listTargets(config, without, answers.siteFiles);
     warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
     if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   }
-  return report(run, tree, warning);
+  return report(run, totals, warning);
 }
 
 /** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
@@ -139,16 +141,18 @@ async function countUsers({ config, store }: Run): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-interface PublishResult extends PublishCounts, Pick<PublishOptions, 'folder' | 'platform' | 'dryRun'> {
-  readonly files: number;
-  readonly bytes: number;
+type Totals = ReturnType<Tree['manifest']['totals']>;
+
+interface PublishResult
+  extends Totals,
+    PublishCounts,
+    Pick<PublishOptions, 'folder' | 'platform' | 'dryRun'> {
   readonly unchanged: number;
   /** What failed when the new files were served already. */
   readonly warning?: string | undefined;
 }
 
-function report({ counts, folder, platform, dryRun }: Run, { manifest }: Tree, warning?: string) {
-  const { files, bytes } = manifest.totals();
+function report({ counts, folder, platform, dryRun }: Run, { files, bytes }: Totals, warning?: string) {
   const { written, removed, tooLong } = counts;
   // A file that changes during the run may be written twice.
   const unchanged = Math.max(0, files - written);

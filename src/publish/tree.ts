@@ -35,15 +35,23 @@ export interface Tree extends Disposable {
   serve(input: LastInput, configuration: Readonly<Record<string, string>>): Promise<string | undefined>;
 }
 
-/** Each platform has a folder of its own: its manifest says that the trees were made for it, by this command. */
+/**
+ * Each platform has a folder of its own: its manifest says that the trees were made for it, by this command. A run that ended
+ * before it could open that leaves a folder for trees.
+ */
 function findManifest(folder: string, platform: PlatformName): string {
   const file = join(folder, 'trees', `${platform}.db`);
-  if (!existsSync(file) && existsSync(folder) && readdirSync(folder).length > 0)
+  if (
+    !existsSync(file) &&
+    listFolder(folder).some((name) => name !== 'trees' || listFolder(dirname(file)).length > 0)
+  )
     throw new OutputError(
       `${folder} has files that \`vitrine publish --for ${platform}\` did not make: specify another folder`,
     );
   return file;
 }
+
+const listFolder = (path: string) => (existsSync(path) ? readdirSync(path) : []);
 
 export async function openTree(folder: string, platform: PlatformName, signal: AbortSignal): Promise<Tree> {
   const file = findManifest(folder, platform);
