@@ -1,5 +1,4 @@
 // PostgreSQL failover: a primary and two standbys are killed, restarted and promoted under load.
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
 import { addressOf, generationIn, load, names, readiness, unready } from '../postgres-world.ts';
@@ -77,7 +76,11 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       return generationIn(rows[0]?.record ?? '') === generation;
     });
 
-  const answered = (load: Hammer) => until('answers', () => load.answers() > 100);
+  /** Waits for so many more lookups. */
+  const answered = (load: Hammer, count: number) => {
+    const before = load.answers();
+    return until(`${count} answers`, () => load.answers() - before > count);
+  };
 
   /** Waits until lookups have succeeded for so long that none of them can still be waiting; the moment. */
   async function recovered(load: Hammer): Promise<number> {
@@ -88,10 +91,10 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
   /** Breaks something under load: lookups fail with 503 for a moment at most. */
   async function underLoad(breaking: () => Promise<void> | void): Promise<void> {
     const lookups = hammer(server);
-    await answered(lookups);
+    await answered(lookups, 100);
     await breaking();
     const moment = await recovered(lookups);
-    await delay(500);
+    await answered(lookups, 300);
     await lookups.stop();
     expect(lookups.failuresSince(moment)).toEqual([]);
     for (const { status, retryAfter } of lookups.failures) expect([status, retryAfter]).toEqual([503, '1']);
@@ -155,7 +158,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       await until('generation 4', () => lookups.newest() === 4);
       await expect.poll(() => metricsOfHost(first)).toMatchObject({ up: 1 });
       await until('its lag', async () => Number((await metricsOfHost(first)).lag) > 0);
-      await delay(1000);
+      await answered(lookups, 500);
       await lookups.stop();
       expect([...lookups.backwards, ...lookups.failures]).toEqual([]);
       // No server has data as new as the node has seen: it waits rather than serve older data.
@@ -174,7 +177,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     const [first, second] = cluster.standbys as [PostgresServer, PostgresServer];
     await Promise.all([reached(first, 4), reached(second, 4)]);
     const lookups = hammer(server);
-    await answered(lookups);
+    await answered(lookups, 100);
     cluster.primary.kill();
     const moment = await recovered(lookups);
     await first.promote();
