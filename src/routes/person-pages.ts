@@ -22,7 +22,7 @@ import { VARIANTS } from '../variants.ts';
 import { createItemPage } from '../views/item-page.ts';
 import { missingPage, type PageLink } from '../views/page.ts';
 import type { Item, Person } from '../views/person.ts';
-import { createPersonPages } from '../views/person-page.ts';
+import { createPersonPage, missingPerson } from '../views/person-page.ts';
 import type { KnownPictures } from '../views/pictures.ts';
 import { type Data, readPerson } from '../views/read-person.ts';
 import { isForPeople, varyByAccept } from './error-pages.ts';
@@ -86,9 +86,9 @@ function createPersonSender(options: PeopleOptions) {
   const { variant } = mount;
   const { family } = VARIANTS[variant];
   const { createVersion } = createPersonReplies(config, mount, store);
-  const pages = createPersonPages(config, mount);
-  const sendUnknown = createUnknownSender(options, pages);
-  const version = createVersion((person) => pages.person(person) + pages.person(person, { before: '1' }));
+  const render = createPersonPage(config, mount);
+  const sendUnknown = createUnknownSender(options);
+  const version = createVersion((person) => render(person) + render(person, { before: '1' }));
   const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply, before?: string) => {
@@ -102,7 +102,7 @@ function createPersonSender(options: PeopleOptions) {
     const isKept = isNewest || (isPageBorder(before) && /\?before=\d+$/.test(request.url));
     return sendPage(reply, { ...found, key, isKept, isLasting: isNewest }, (person, pictures) => {
       const newer = isNewest ? undefined : (olderAddress(found.newer) ?? encodeURIComponent(person.username));
-      return pages.person(person, { before, older: olderAddress(older), newer, pictures });
+      return render(person, { before, older: olderAddress(older), newer, pictures });
     });
   };
 }
@@ -113,7 +113,7 @@ function createItemSender(options: PeopleOptions) {
   const { family } = VARIANTS[mount.variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
-  const sendUnknown = createUnknownSender(options, createPersonPages(config, mount));
+  const sendUnknown = createUnknownSender(options);
   const version = createVersion((person) => render({ person, item: person.items[0] as Item }));
   const sendPage = createPageSender(options, version);
 
@@ -166,33 +166,34 @@ function createPageSender({ config, mount, store }: PeopleOptions, version: () =
 const olderAddress = (before: string | undefined) => before && `?before=${before}`;
 
 /** Sends why there is no such page; `folder` leads to those of other users. */
-function createUnknownSender(options: PeopleOptions, pages: ReturnType<typeof createPersonPages>) {
+function createUnknownSender(options: PeopleOptions) {
   const { config, mount, store, exampleUsers } = options;
   const { family } = VARIANTS[mount.variant];
   const { absence } = createPersonReplies(config, mount, store);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
 
-  return async (request: FastifyRequest, reply: FastifyReply, username: string, item?: string) => {
+  return async (request: FastifyRequest, reply: FastifyReply, username: string, folder?: string) => {
+    const to = folder ?? '';
+    const root = `../../${to}`;
     const profile =
-      item === undefined ? undefined : await store.profile(family, userKey(username), { known: '*' });
+      folder === undefined ? undefined : await store.profile(family, userKey(username), { known: '*' });
     if (profile !== undefined) {
-      const links = [{ name: username, href: `${item}${encodeURIComponent(username)}` }];
+      const links = [linkTo(to, username)];
       const page = { title: 'There is nothing here', lead: 'It may have been removed. All there is:', links };
-      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
-        missingPage(config, `../../${item}`, page),
-      );
+      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () => missingPage(config, root, page));
     }
     const [code, users, other] = [
       await absence(username),
       await suggestedUsers(),
-      await findElsewhere(config, mount, store, username),
+      await findElsewhere(options, username, to),
     ];
     // The explorer names these to everybody.
     const near = nearest(username, (await exampleUsers())[family], SHORTEST);
     const alike = config.directory ? await findAlike(store, family, username) : [];
-    const links = (near ? [near] : alike.length > 0 ? alike : users[family]).map((name) => linkTo('', name));
-    const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
-    return sendMissing(request, reply, config, code, () => page(username, [...other, ...links], item));
+    const names = near ? [near] : alike.length > 0 ? alike : users[family];
+    const links = [...other, ...names.map((name) => linkTo(to, name))];
+    const page = missingPerson(username, code === 'USER_GONE', links);
+    return sendMissing(request, reply, config, code, () => missingPage(config, root, page));
   };
 }
 
@@ -261,10 +262,9 @@ function sendMissing(
 
 /** The user of the other family who has this name, if there is one on the same host. */
 async function findElsewhere(
-  config: Config,
-  { variant, base }: Mount,
-  store: Reader,
+  { config, mount: { variant, base }, store }: PeopleOptions,
   name: string,
+  folder: string,
 ): Promise<PageLink[]> {
   const { family } = VARIANTS[variant];
   const other = listMounts(config).find(
@@ -272,5 +272,5 @@ async function findElsewhere(
   );
   if (other === undefined) return [];
   const found = await store.profile(VARIANTS[other.variant].family, userKey(name));
-  return found === undefined ? [] : [linkTo(`../${other.variant}/`, name)];
+  return found === undefined ? [] : [linkTo(`${folder}../${other.variant}/`, name)];
 }

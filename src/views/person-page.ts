@@ -6,8 +6,8 @@ import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { takeInitials } from '../web/shown.js';
 import { createLook } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import { layout, missingPage, type PageLink } from './page.ts';
-import { findDirection, type Item, type Person, personTitle, shortened } from './person.ts';
+import { layout, type MissingPage, type PageLink } from './page.ts';
+import { findDirection, type Item, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 import { shownUrl, written } from './text.ts';
@@ -24,54 +24,43 @@ export interface Extent {
   readonly newer?: string | undefined;
 }
 
-export function createPersonPages(config: Config, mount: Mount) {
+export function createPersonPage(config: Config, mount: Mount) {
   const root = '../../';
   const findSource = createPictureSource(config, root);
   const look = createLook(config);
-  const explorer = (name: string) => look.explorer(root, { variant: mount.variant, user: name });
-  return {
-    person(person: Person, extent: Extent = {}): string {
-      const segment = encodeURIComponent(person.username);
-      const context = {
-        source: findSource(extent.pictures),
-        address: ({ id }: Item) => `${segment}/${id}`,
-        mention: encodeURIComponent,
-      };
-      return layout({
-        config,
-        root,
-        head: personHead(config, mount, person, extent),
-        links: navigation(config, mount, person, root),
-        main:
-          extent.before === undefined
-            ? personMain(person, context, extent)
-            : olderMain(person, context, extent),
-        name: person.noun,
-        direction: findDirection(person),
-        footer: markup`<p>Put this on a page of your own: <a href="${explorer(person.username)}#card">a card</a>.</p>`,
-      });
-    },
-    /** For the name of a user who was taken down. */
-    removed(name: string, links: readonly PageLink[], deeper = ''): string {
-      const title = `“${shortened(name, 60)}” was removed`;
-      const lead = `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`;
-      return missingPage(config, deeper + root, {
-        title,
-        lead,
-        links: links.map(({ name, href }) => ({ name, href: deeper + href })),
-      });
-    },
-    /** For a name that no user has. */
-    unknown(name: string, links: readonly PageLink[], deeper = ''): string {
-      const title = `No user named “${shortened(name, 60)}”`;
-      const lead = links.length > 0 ? 'Check the spelling, or look at:' : 'Check the spelling.';
-      return missingPage(config, deeper + root, {
-        title,
-        lead,
-        links: links.map(({ name, href }) => ({ name, href: deeper + href })),
-      });
-    },
+  return (person: Person, extent: Extent = {}): string => {
+    const { username, noun } = person;
+    const segment = encodeURIComponent(username);
+    const context = {
+      source: findSource(extent.pictures),
+      address: ({ id }: Item) => `${segment}/${id}`,
+      mention: encodeURIComponent,
+    };
+    const explorer = look.explorer(root, { variant: mount.variant, user: username });
+    return layout({
+      config,
+      root,
+      head: personHead(config, mount, person, extent),
+      links: navigation(config, mount, person, root),
+      main: (extent.before === undefined ? personMain : olderMain)(person, context, extent),
+      name: noun,
+      direction: findDirection(person),
+      footer: markup`<p>Put this on a page of your own: <a href="${explorer}#card">a card</a>.</p>`,
+    });
   };
+}
+
+/** For a name that no user has, or that of a user who was taken down. */
+export function missingPerson(name: string, isRemoved: boolean, links: readonly PageLink[]): MissingPage {
+  const shown = `“${shortened(name, LONGEST_TITLE)}”`;
+  if (isRemoved)
+    return {
+      title: `${shown} was removed`,
+      lead: `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`,
+      links,
+    };
+  const lead = `Check the spelling${links.length > 0 ? ', or look at:' : '.'}`;
+  return { title: `No user named ${shown}`, lead, links };
 }
 
 /** The absolute address of a person's page. */
