@@ -62,10 +62,11 @@ export const listStatements = (family: Family, record: string, bytes: (text: str
      SELECT 1 FROM profiles
      WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
   `INSERT INTO lists (family, user_key, collection, owner, etag, body)
-   SELECT '${family}', user_key, collection, id, etag_of(${bytes('items')}),
-     body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) FROM (
-     SELECT user_key, id, ${listOfProfile(record)} AS items
-     FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
+   SELECT '${family}', user_key, collection, id, etag, body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) FROM (
+     SELECT user_key, id, items, etag_of(${bytes('items')}) AS etag FROM (
+       SELECT user_key, id, ${listOfProfile(record)} AS items
+       FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
+       LIMIT ${MAX_ROWS} OFFSET 0) AS listed
      LIMIT ${MAX_ROWS} OFFSET 0) AS built CROSS JOIN ${selectNames(family)} WHERE true
    ON CONFLICT (family, user_key, collection) DO UPDATE
    SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
