@@ -1,5 +1,6 @@
 // What pages, their files and what other pages show have in common: headers with their Content-Security-Policies, and
 // assets in memory that are made when they are first asked for.
+import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -10,6 +11,7 @@ import { errorResponses } from '../http/errors.ts';
 import { type Headers, INERT, isWorthCompressing } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
 import { computeEtag } from '../records/etag.ts';
+import { TRANSITION } from '../views/page.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
@@ -45,23 +47,24 @@ export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
 
 export const explorerHeaders = (config: Config): Headers => ({
   ...typed(HTML, EACH_TIME),
-  ...policy(config, "script-src 'self'", "connect-src 'self'"),
+  ...policy(config, "script-src 'self'", "connect-src 'self'", "style-src 'self'"),
   'cross-origin-opener-policy': 'same-origin',
 });
 
 /** For pages without scripts. Tools that judge a page, such as Lighthouse, ask for robots.txt from within it. */
 export const pageHeaders = (config: Config): Headers => ({
   'content-type': HTML,
-  ...policy(config, "connect-src 'self'"),
+  ...policy(config, "connect-src 'self'", `style-src 'self' 'sha256-${TRANSITION_HASH}'`),
   'cross-origin-opener-policy': 'same-origin',
 });
 
+const TRANSITION_HASH = createHash('sha256').update(TRANSITION).digest('base64');
+
 /** Scripts and requests: this server only. Pictures: this server, IMAGE_HOSTS, MEDIA_URL and SITE_LOGO. */
-function policy(config: Config, ...scripts: readonly string[]): Headers {
+function policy(config: Config, ...sources: readonly string[]): Headers {
   const rules = [
     "default-src 'none'",
-    ...scripts,
-    "style-src 'self'",
+    ...sources,
     `img-src ${["'self'", 'data:', ...listPictureOrigins(config), ...logoOrigins(config)].join(' ')}`,
     "base-uri 'none'",
     `form-action ${config.directory ? "'self'" : "'none'"}`,

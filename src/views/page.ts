@@ -9,6 +9,10 @@ export interface PageLink {
   readonly href: string;
 }
 
+/** From page to page. Chromium ends a transition with an error in its console if a file says so that comes late. */
+export const TRANSITION =
+  '@media (prefers-reduced-motion: no-preference) { @view-transition { navigation: auto } }';
+
 interface Layout {
   readonly config: Config;
   readonly root: string;
@@ -33,6 +37,7 @@ export function layout({ config, root, head, main, name, links, direction = 'ltr
     <meta name="theme-color" media="(prefers-color-scheme: light)" content="#e7edeb">
     <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0b1110">
     ${look.icon(root)}
+    <style>${TRANSITION}</style>
     <link rel="stylesheet" href="${root}person.css">
   </head>
   <body class="${name}">

@@ -81,6 +81,8 @@ describeInBrowser('the page of a person', (eye) => {
     const named =
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).viewTransitionName !== 'none').map((each) => each.localName + '.' + each.className)";
     expect(await page.evaluate(named)).toEqual(['html.']);
+    const rule = 'document.styleSheets[0].cssRules[0].cssRules[0]';
+    expect(await page.evaluate(`${rule}.navigation`)).toBe('auto');
     await page.locator('.shot .p-name').nth(2).focus();
     expect(await page.evaluate(named)).toEqual(['html.', 'a.frame']);
     await page.goto(`${server.url}/people/b/ada/767`);
