@@ -12,7 +12,11 @@ import {
 export const command = (context: CommandContext) =>
   createCommand('snapshot')
     .argument('<file>', 'the file to write; an existing one is replaced at once; with --keep a folder')
-    .option('--keep <number>', 'name the copy for the time, and keep so many of them', wholeNumberArgument(1))
+    .option(
+      '--keep <number>',
+      'name the copy for the time, and keep this number of copies',
+      wholeNumberArgument(1),
+    )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
     .action(async (target: string, flags: SettingFlags & { keep?: number }) => {
       const { file, removed, warnings } = await snapshotDatabase(

@@ -109,9 +109,9 @@ export function matches(ifNoneMatch: string | undefined, etag: string): boolean 
 
 /** The weight of a coding; 0 refuses it, and so does what is no weight: every client takes the plain body. */
 function readWeight(header: string, coding: string): number | undefined {
-  const named = new RegExp(`(?:^|,)\\s*${coding}\\s*(?:;[^,]*?\\bq=([^,;]*))?(?:,|;|$)`, 'i').exec(header);
-  if (named === null) return undefined;
-  const [, weight = '1'] = named;
+  const found = new RegExp(`(?:^|,)\\s*${coding}\\s*(?:;[^,]*?\\bq=([^,;]*))?(?:,|;|$)`, 'i').exec(header);
+  if (found === null) return undefined;
+  const [, weight = '1'] = found;
   return /^\s*(0(\.\d{0,3})?|1(\.0{0,3})?)\s*$/.test(weight) ? Number(weight) : 0;
 }
 

@@ -2,7 +2,7 @@
 // and how far an unfinished run got.
 import type { Validators } from '../remote/site-client.ts';
 import { StoreError } from '../stores/errors.ts';
-import { type Connection, openExclusive } from '../stores/sqlite/connect.ts';
+import { type OpenDatabase, openExclusive } from '../stores/sqlite/connect.ts';
 import { describeErrors } from '../stores/sqlite/errors.ts';
 
 /** Marks a file as the state of a mirror, in this layout. */
@@ -98,7 +98,7 @@ export function createMemory(path: string, site: string) {
   };
 }
 
-function createUserNotes(db: Connection, site: string, run: string, write: (action: () => void) => void) {
+function createUserNotes(db: OpenDatabase, site: string, run: string, write: (action: () => void) => void) {
   const select = (what: string, where: string) => db.prepare(`SELECT ${what} WHERE site = ? AND ${where}`);
   const ofUser = select('run, last_fetch AS lastFetch FROM users', 'user_key = ?');
   const imported = select('1 FROM brought', 'user_key = ? AND id = ?');
@@ -147,7 +147,7 @@ function createUserNotes(db: Connection, site: string, run: string, write: (acti
 }
 
 /** Opens the file for one run: a second one would resume it while it goes on. */
-function openState(path: string): Connection {
+function openState(path: string): OpenDatabase {
   return describeErrors(path, () => {
     const db = openExclusive(path, LOCK_WAIT_MS);
     if (db === undefined)

@@ -117,10 +117,10 @@ async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace
 /** Warns if the data was built with another MEDIA_URL. */
 async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
   if (config.databaseUrl === undefined) return;
-  const [named, served] = [await store.mediaUrl(), findMediaUrl(config)];
-  if (named !== undefined && named !== served)
+  const [linked, served] = [await store.mediaUrl(), findMediaUrl(config)];
+  if (linked !== undefined && linked !== served)
     log.warn(
-      `records name copies of pictures under ${printable(named)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
+      `records name copies of pictures under ${printable(linked)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
     );
 }
 

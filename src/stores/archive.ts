@@ -31,15 +31,12 @@ interface ArchiveOptions {
   readonly close: () => Awaitable<void>;
 }
 
-export function createArchive(
-  connection: Rows,
-  { toStoreError, findDamage = () => [], close }: ArchiveOptions,
-) {
+export function createArchive(adapter: Rows, { toStoreError, findDamage = () => [], close }: ArchiveOptions) {
   const db = {
-    ...connection,
+    ...adapter,
     async *rows<Row extends TextRow>(sql: string) {
       try {
-        yield* connection.rows<Row>(sql);
+        yield* adapter.rows<Row>(sql);
       } catch (error) {
         throw toStoreError(error);
       }

@@ -61,11 +61,11 @@ export const missingCopies = (member: MemberSql) =>
 
 /** The addresses that records name, each once, with what is known of it: file, bytes and reason. */
 export function originals(member: MemberSql, files: boolean): string {
-  const named = KIND_NAMES.flatMap((kind) =>
+  const addresses = KIND_NAMES.flatMap((kind) =>
     (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map((name) => selectMember(kind, name, member)),
   );
   return `
-    SELECT found.url, file, bytes, reason FROM (${named.join(' UNION ')}) AS found
+    SELECT found.url, file, bytes, reason FROM (${addresses.join(' UNION ')}) AS found
     LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`;
 }
 

@@ -76,7 +76,7 @@ export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> 
   return repairContents(db);
 }
 
-const IS_NAMED = 'EXISTS (SELECT 1 FROM named WHERE named.url = media.url)';
+const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
 export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedMedia> {
@@ -96,7 +96,7 @@ export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedM
 /** The files of addresses that no record names; files that another address has as well are left out. */
 const FILES_UNNAMED = `
   SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND NOT ${IS_NAMED} AND NOT EXISTS (
-    SELECT 1 FROM media AS other JOIN named ON named.url = other.url WHERE other.file = media.file)`;
+    SELECT 1 FROM media AS other JOIN named_urls ON named_urls.url = other.url WHERE other.file = media.file)`;
 
 /**
  * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
@@ -110,9 +110,9 @@ export async function forgetUnnamed(db: SqlAdapter, removeFiles: RemoveFiles): P
 }
 
 export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {
-  for (const name of names) await db.run('INSERT INTO named VALUES ($1) ON CONFLICT DO NOTHING', [name]);
+  for (const name of names) await db.run('INSERT INTO named_urls VALUES ($1) ON CONFLICT DO NOTHING', [name]);
   const unknown = db.rows<[string]>(
-    'SELECT url FROM named WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named.url)',
+    'SELECT url FROM named_urls WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named_urls.url)',
   );
   return (await Array.fromAsync(unknown)).map(([name]) => name);
 }
@@ -121,6 +121,6 @@ async function fillNamed(db: SqlAdapter): Promise<void> {
   for (const kind of KIND_NAMES)
     for (const name of copiedMembers(kind))
       await db.run(`
-        INSERT INTO named SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
+        INSERT INTO named_urls SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
         WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`);
 }

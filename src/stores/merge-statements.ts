@@ -24,7 +24,7 @@ export const WORK_TABLES = {
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
-  named: 'url text PRIMARY KEY',
+  named_urls: 'url text PRIMARY KEY',
   spellings: 'user_key text PRIMARY KEY, takedown_key text',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
@@ -128,7 +128,7 @@ function selectClashes(family: Family, kind: number, replace: boolean): string {
           WHERE family = '${family}' AND profiles.id = staged.id AND profiles.user_key = staged.user_key) THEN 0 ELSE n END AS position
         FROM staged WHERE kind = ${kind} AND owner IS NULL AND user_key IN (
           SELECT user_key FROM staged WHERE kind = ${kind} AND owner IS NULL GROUP BY user_key HAVING count(*) > 1)) AS repeated
-      WINDOW same_name AS (PARTITION BY user_key ORDER BY position)) AS named
+      WINDOW same_name AS (PARTITION BY user_key ORDER BY position)) AS same_named
     WHERE other <> id`;
   return `
     SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (

@@ -42,7 +42,7 @@ type Action<T> = (db: SqlAdapter) => Promise<T>;
 interface StoreAccess {
   load(options: LoadOptions): Awaitable<Load>;
   /** Outside of transactions. */
-  readonly connection: SqlAdapter;
+  readonly adapter: SqlAdapter;
   /** Runs an action in a transaction with the work tables of an import. */
   change<T>(action: Action<T>): Promise<T>;
   /** Writes the database anew, without copies of what was deleted; what stays of them and why, as a sentence. */
@@ -55,13 +55,7 @@ interface TakedownOptions {
   readonly keepNames?: boolean;
 }
 
-export function createWriter({
-  load,
-  close,
-  connection,
-  change,
-  eraseTraces = () => undefined,
-}: StoreAccess) {
+export function createWriter({ load, close, adapter, change, eraseTraces = () => undefined }: StoreAccess) {
   /** What was taken down, and what of it could not be erased, as a sentence. */
   async function erase<T extends object>(action: Action<T>) {
     const removed = await change(action);
@@ -115,7 +109,7 @@ export function createWriter({
       change((db) => markDelivered(db, subscribers, generation)),
     markUnreached: (subscribers: readonly string[]) => change((db) => markUnreached(db, subscribers)),
     /** Whether a takedown has left names for subscribers; waits for no other writer. */
-    keepsNames: () => keepsNames(connection),
+    keepsNames: () => keepsNames(adapter),
     /** Erases them. A command that is interrupted in between erases them again. */
     async eraseNames(): Promise<void> {
       await change(eraseChanges);

@@ -49,7 +49,7 @@ function writerOn(connection: HostConnection): Writer {
     );
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
-    connection: sqlAdapter(client),
+    adapter: sqlAdapter(client),
     change,
     close: () => client.end(),
   });

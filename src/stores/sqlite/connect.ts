@@ -14,14 +14,14 @@ const READING_CACHE = 500;
 /** Other writers are waited for. */
 const WRITING = { timeout: 60_000 };
 
-export type Connection = Database.Database & Disposable;
+export type OpenDatabase = Database.Database & Disposable;
 
 /** For `using`, which closes the database at the end of the block. */
-const disposable = (db: Database.Database): Connection =>
+const disposable = (db: Database.Database): OpenDatabase =>
   Object.assign(db, { [Symbol.dispose]: () => void db.close() });
 
 /** A database for data of one run that is too large for memory, in a temporary file that SQLite removes. */
-export function openScratch(): Connection {
+export function openScratch(): OpenDatabase {
   const db = new Database('');
   db.pragma('journal_mode = OFF');
   // Never committed: what does not fit into the cache is in the file all the same.
@@ -33,7 +33,7 @@ export function openScratch(): Connection {
  * Opens a file that one process has for itself, created if it is missing; undefined if another still has it after the wait.
  * The system frees the lock when the process ends, however it ends, and the lock holds between containers that share the file.
  */
-export function openExclusive(path: string, waitMs: number): Connection | undefined {
+export function openExclusive(path: string, waitMs: number): OpenDatabase | undefined {
   return describeErrors(path, () => {
     const db = disposable(new Database(path, { timeout: waitMs }));
     try {
@@ -48,7 +48,7 @@ export function openExclusive(path: string, waitMs: number): Connection | undefi
   });
 }
 
-export function openForWriting(path: string): Connection {
+export function openForWriting(path: string): OpenDatabase {
   removeForeignIndex(path);
   return open(path, path, WRITING, (db) => void prepareForWriting(db, path));
 }
@@ -73,23 +73,23 @@ export function migrateFile(path: string): MigrationResult {
   return describeErrors(path, () => prepareForWriting(db, path));
 }
 
-function prepareForWriting(db: Connection, path: string): MigrationResult {
+function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
   refuseForeign(db, path);
   db.pragma('journal_mode = WAL');
   return migrate(db);
 }
 
 /** Opens an existing file of this schema or an older one for reading only. */
-export const openToCopy = (path: string): Connection =>
+export const openToCopy = (path: string): OpenDatabase =>
   open(path, path, { readonly: true, fileMustExist: true, timeout: 1000 }, (db) => refuseForeign(db, path));
 
 /** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
-export function openToTry(path: string): Connection {
+export function openToTry(path: string): OpenDatabase {
   return open(path, path, { ...WRITING, fileMustExist: true }, (db) => refuseUnfit(db, path));
 }
 
 /** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
-export function openForReading(source: string | Buffer, name: string): Connection {
+export function openForReading(source: string | Buffer, name: string): OpenDatabase {
   if (typeof source === 'string') {
     refuseMissing(source);
     refuseFirstImport(source);
@@ -109,8 +109,8 @@ function open(
   source: string | Buffer,
   name: string,
   options: Database.Options,
-  prepare: (db: Connection) => void,
-): Connection {
+  prepare: (db: OpenDatabase) => void,
+): OpenDatabase {
   return describeErrors(name, () => {
     if (typeof source === 'string') refuseUnfitFile(source);
     const db = disposable(openDatabase(source, name, options));
@@ -146,7 +146,7 @@ function openDatabase(source: string | Buffer, name: string, options: Database.O
 const IOERR = 10;
 
 /** What is damaged, a line each. SQLite reports a page that it cannot read now as damage: that is thrown. */
-export function findDamage(db: Connection, check: 'integrity_check(20)' | 'quick_check(1)'): string[] {
+export function findDamage(db: OpenDatabase, check: 'integrity_check(20)' | 'quick_check(1)'): string[] {
   const lines = (db.pragma(check) as Record<string, string>[]).flatMap((row) => Object.values(row));
   const unread = lines.find((line) => Number(/error code=(\d+)/.exec(line)?.[1]) % 256 === IOERR);
   if (unread !== undefined) throw new Database.SqliteError(unread, 'SQLITE_IOERR');

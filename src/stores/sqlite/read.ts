@@ -17,7 +17,7 @@ import {
   type UserEntry,
 } from '../reader.ts';
 import { LAST, selectFound } from '../word-statements.ts';
-import { type Connection, findDamage, openForReading } from './connect.ts';
+import { findDamage, type OpenDatabase, openForReading } from './connect.ts';
 import { readCounts, sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
@@ -64,7 +64,7 @@ const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
   WHERE hash = takedown_hash(salt, ?, 'name', ?)`;
 
-function createReader(db: Connection, path: string): SqliteReader {
+function createReader(db: OpenDatabase, path: string): SqliteReader {
   const takedowns = db.prepare('SELECT hash FROM takedowns').pluck();
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
@@ -97,7 +97,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   };
 }
 
-function createLookups(db: Connection, beginRead: () => void) {
+function createLookups(db: OpenDatabase, beginRead: () => void) {
   const plainProfile = db.prepare(FIND_PLAIN).raw();
   const packedProfile = db.prepare(FIND_PACKED).raw();
   const list = db.prepare(FIND_LIST).raw();
@@ -130,7 +130,7 @@ function createLookups(db: Connection, beginRead: () => void) {
 }
 
 function createListings(
-  db: Connection,
+  db: OpenDatabase,
   beginRead: () => void,
   findProfile: ReturnType<typeof createLookups>['profile'],
 ): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'history' | 'historySizes'> {
@@ -190,7 +190,7 @@ function takeFitting(rows: Iterable<SizedRow>): Omit<History, 'profile'> {
  * Begins the transaction that reads of one turn of the event loop share, which spares each of them its locks (3 to 5 µs a
  * lookup, npm run bench). The turn's end closes it, so the next turn sees new data.
  */
-function shareTransaction(db: Connection): () => void {
+function shareTransaction(db: OpenDatabase): () => void {
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');

@@ -10,7 +10,7 @@ import type { Counts } from '../reader.ts';
 import type { RemovalCounts } from '../removal.ts';
 import { adoptTakedowns } from '../takedown-changes.ts';
 import { advance } from '../writer.ts';
-import { type Connection, findDamage, openForWriting, openToCopy } from './connect.ts';
+import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors, errorCode } from './errors.ts';
 import { isSameFile } from './file.ts';
 import { readSchema, unimported } from './migrate.ts';
@@ -68,7 +68,7 @@ async function prepare(
   }
 }
 
-function copySnapshot(file: string, path: string, copyPath: string): Connection {
+function copySnapshot(file: string, path: string, copyPath: string): OpenDatabase {
   using source = openToCopy(file);
   if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
   vacuumInto(source, { path: file, target: path, unfinished: copyPath });
@@ -78,7 +78,7 @@ function copySnapshot(file: string, path: string, copyPath: string): Connection 
 }
 
 /** A damaged database is not written to: its takedowns could get lost unnoticed. */
-function openLive(path: string): Connection {
+function openLive(path: string): OpenDatabase {
   try {
     const db = openForWriting(path);
     if (describeErrors(path, () => findDamage(db, 'quick_check(1)')).length === 0) return db;
@@ -106,7 +106,7 @@ const SHARED_COLUMNS = `
   INTERSECT SELECT name FROM pragma_table_info(?, 'copy')`;
 
 /** Makes the rows of a table those of the copy; rows that are the same stay untouched. */
-function replaceRows(db: Connection, table: string, key: readonly string[]): void {
+function replaceRows(db: OpenDatabase, table: string, key: readonly string[]): void {
   // The numbers of rows mean nothing. An operator may have added a column to one of the tables.
   const columns = db.prepare(SHARED_COLUMNS).pluck().all(table, table) as string[];
   const isKey = key.map((column) => `theirs.${column} = ours.${column}`).join(' AND ');
@@ -119,7 +119,7 @@ function replaceRows(db: Connection, table: string, key: readonly string[]): voi
 }
 
 /** Takedowns of both are in force afterwards. */
-async function replaceContents(db: Connection, path: string, copyPath: string): Promise<RestoreOutcome> {
+async function replaceContents(db: OpenDatabase, path: string, copyPath: string): Promise<RestoreOutcome> {
   db.prepare('ATTACH ? AS copy').run(copyPath);
   const lacks = (one: string, other: string) =>
     db

@@ -4,7 +4,7 @@ import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { isOldUnfinished, isUnfinished, openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
-import { type Connection, openExclusive, openForReading } from './connect.ts';
+import { type OpenDatabase, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, errorCode, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';
 
@@ -92,7 +92,7 @@ interface CopyPaths {
   readonly unfinished: string;
 }
 
-export function vacuumInto(db: Connection, { path, target, unfinished }: CopyPaths): void {
+export function vacuumInto(db: OpenDatabase, { path, target, unfinished }: CopyPaths): void {
   try {
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');

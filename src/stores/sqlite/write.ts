@@ -5,7 +5,7 @@ import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import type { SqlAdapter } from '../sql-adapter.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
-import { type Connection, openForWriting, openToTry } from './connect.ts';
+import { type OpenDatabase, openForWriting, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
@@ -23,7 +23,7 @@ export function openWriter(path: string): Writer {
 const IS_UNUSED = 'SELECT generation = 0 AND NOT EXISTS (SELECT 1 FROM takedowns) FROM vitrine';
 
 /** A new file in which nothing was stored, as by an import that was refused, is removed. */
-function closeNew(db: Connection, path: string): void {
+function closeNew(db: OpenDatabase, path: string): void {
   const isUnused = () => db.prepare(IS_UNUSED).pluck().get() === 1;
   try {
     if (!isUnused()) return;
@@ -55,14 +55,14 @@ export function openMemory(): { writer: Writer; bytes: () => Buffer } {
   return { writer: writerOn(db, 'the sample data'), bytes: () => db.serialize() };
 }
 
-function writerOn(db: Connection, path: string): Writer {
+function writerOn(db: OpenDatabase, path: string): Writer {
   db.pragma(`cache_size = -${WRITING_CACHE}`);
   db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
     change: (action) => change(db, path, action),
     eraseTraces: () => eraseTraces(db, path),
-    connection: sqlAdapter(db),
+    adapter: sqlAdapter(db),
     close() {
       db.close();
     },
@@ -71,7 +71,7 @@ function writerOn(db: Connection, path: string): Writer {
 
 /** In a transaction with the work tables of an import. */
 export async function change<T>(
-  db: Connection,
+  db: OpenDatabase,
   path: string,
   action: (store: SqlAdapter) => Promise<T>,
 ): Promise<T> {
@@ -89,13 +89,13 @@ export async function change<T>(
 }
 
 /** Writes the whole file anew, without its unused space. If that is not possible, a sentence says what stays, and why. */
-export function eraseTraces(db: Connection, path: string): string | undefined {
+export function eraseTraces(db: OpenDatabase, path: string): string | undefined {
   const reason = rewrite(db);
   return reason && `${path} still holds deleted data in unused space: ${reason}.`;
 }
 
 /** Why it was not possible. */
-function rewrite(db: Connection): string | undefined {
+function rewrite(db: OpenDatabase): string | undefined {
   try {
     db.exec('VACUUM');
     return emptyLog(db)
@@ -119,7 +119,7 @@ const STAGED = `
   ) STRICT`;
 const STAGE = `INSERT INTO staged (${STAGED_COLUMNS.join()}) VALUES (${STAGED_COLUMNS.map(() => '?').join()})`;
 
-export function startLoad(db: Connection, path: string, options: LoadOptions): Load {
+export function startLoad(db: OpenDatabase, path: string, options: LoadOptions): Load {
   db.exec('BEGIN');
   db.exec(STAGED);
   createWorkTables(db);
@@ -153,20 +153,20 @@ export function startLoad(db: Connection, path: string, options: LoadOptions): L
  * are locked out meanwhile (connect.ts) and have nothing to read anyway. False if it is not the first, or if another process
  * has the file open.
  */
-function beginFirst(db: Connection): boolean {
+function beginFirst(db: OpenDatabase): boolean {
   if (db.prepare('SELECT generation FROM vitrine').pluck().get() !== 0) return false;
   if (attempt(db, 'journal_mode = DELETE') !== 'delete') return false;
   attempt(db, `application_id = ${FIRST_IMPORT_ID}`);
   return true;
 }
 
-function endFirst(db: Connection): void {
+function endFirst(db: OpenDatabase): void {
   attempt(db, `application_id = ${APPLICATION_ID}`);
   attempt(db, 'journal_mode = WAL');
 }
 
 async function finish(
-  db: Connection,
+  db: OpenDatabase,
   options: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
@@ -180,13 +180,13 @@ async function finish(
   return tallies;
 }
 
-function createWorkTables(db: Connection): void {
+function createWorkTables(db: OpenDatabase): void {
   for (const [name, columns] of Object.entries(WORK_TABLES))
     db.exec(`CREATE TEMP TABLE ${name} (${columns})`);
 }
 
 /** Rolls back what was not committed. A failure is no failure of what was: it stays committed. */
-function endWork(db: Connection): void {
+function endWork(db: OpenDatabase): void {
   if (!db.open) return;
   try {
     if (db.inTransaction) db.exec('ROLLBACK');
@@ -201,7 +201,7 @@ function endWork(db: Connection): void {
  * Moves what the log holds into the file, so that the file alone can be copied or replaced. A reader in the middle of a
  * long read, such as an export, keeps the log from being emptied: then the next writer does it. Whether it was emptied.
  */
-const emptyLog = (db: Connection) => attempt(db, 'wal_checkpoint(TRUNCATE)') === 0;
+const emptyLog = (db: OpenDatabase) => attempt(db, 'wal_checkpoint(TRUNCATE)') === 0;
 
 const ATTEMPT_MS = 5000;
 
@@ -209,7 +209,7 @@ const ATTEMPT_MS = 5000;
  * For what the next writer does again: undefined if others use the file, or if the disk is full or failing, which SQLite may
  * report as damage. What was committed is safe then, so this is not a failure of the import.
  */
-function attempt(db: Connection, pragma: string): unknown {
+function attempt(db: OpenDatabase, pragma: string): unknown {
   const timeout = db.pragma('busy_timeout', { simple: true });
   db.pragma(`busy_timeout = ${ATTEMPT_MS}`);
   try {
