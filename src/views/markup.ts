@@ -13,7 +13,7 @@ export class Markup {
 /** `false` and `undefined` write nothing. */
 type Part = string | number | false | Markup | readonly Part[] | undefined;
 
-/** A loop: with `map` and `join`, a page takes twice the time. */
+/** A loop: with `map` and `join`, rendering a page takes half as long again. */
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   let text = texts[0] as string;
   for (let index = 0; index < parts.length; index++) text += written(parts[index]) + texts[index + 1];
