@@ -29,7 +29,7 @@ const configurationIn = (page: string) =>
 test('the page may load files of this server only', async () => {
   const { headers, body } = await ask(server, '/');
   expect(headers['content-security-policy']).toBe(
-    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data: *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'sha256-BT9v/QBIPy6h6Xsedt3mlWtb2tztdHmBzXc4RISr3Dk='; img-src 'self' data: *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   );
   expect(body).not.toMatch(/\son\w+=|style=|<style|javascript:/i);
   expect(body.match(/<script(?! id="configuration" type="application\/json")[^>]*>/g)).toEqual([
