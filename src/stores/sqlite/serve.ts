@@ -33,7 +33,8 @@ interface ServedFile {
   reported: number;
   /** Hashes. No other file is served without them, also while this one is damaged. */
   takedowns: readonly string[];
-  /** Why what is at the path could not be served when it was looked at last. */
+  /** Of what was at the path when it was looked at last and could not be served, and why. */
+  refusedInode?: number | undefined;
   error?: Error | undefined;
   /** Why what is at the path is not served, as it was logged. */
   refusal?: string | undefined;
@@ -111,7 +112,7 @@ function look(file: ServedFile, found: FileStats): void {
       file.observe({ type: 'data-changed', message: 'there is data now, and it is served' });
     file.error = file.refusal = undefined;
   } catch (error) {
-    refuse(file, toStoreError(file.path, error));
+    refuse(file, found, toStoreError(file.path, error));
   }
 }
 
@@ -154,8 +155,12 @@ function put(file: ServedFile, reader: SqliteReader, stats: FileStats): void {
 }
 
 /** SQLite reports a read that failed as damage, so only what a second look finds again is logged. */
-function refuse(file: ServedFile, error: Error): void {
+function refuse(file: ServedFile, found: FileStats, error: Error): void {
+  const inode = found.database?.ino;
+  // Another file may be refused for the same reason.
+  if (inode !== file.refusedInode) file.error = file.refusal = undefined;
   const isAgain = error.message === file.error?.message;
+  file.refusedInode = inode;
   file.error = error;
   const isFirst = file.reader === undefined;
   const effect = isFirst ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';

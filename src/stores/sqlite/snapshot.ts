@@ -16,14 +16,26 @@ export function snapshot(path: string, target: string): void {
   using copy = openReplacement(target, isAbandoned(basename(target).replace(DATED, '')));
   // It makes a file without a write-ahead log, which read-only media cannot hold.
   vacuumInto(db, { path, target, unfinished: copy.path });
+  // Other runs take a copy that no process reads for one that was given up.
+  using reading = openForReading(copy.path, target);
+  reading.exec('BEGIN; SELECT generation FROM vitrine');
   describeErrors(target, copy.commit);
 }
+
+const BETWEEN_STEPS_MS = 200;
 
 const DATED = /\d{8}T\d{6}Z\.db$/;
 
 /** Tells copies that were given up: of this database at once, since no process has them open, and of others when they are old. */
 export const isAbandoned = (prefix: string) => (path: string) =>
-  isOldUnfinished(path) || (isUnfinished(path) && basename(path).startsWith(prefix) && isFree(path));
+  isOldUnfinished(path) || (isUnfinished(path) && basename(path).startsWith(prefix) && isGivenUp(path));
+
+/** Looks twice, since between two steps a process has its copy closed for a moment. */
+function isGivenUp(path: string): boolean {
+  if (!isFree(path)) return false;
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_STEPS_MS);
+  return isFree(path);
+}
 
 function isFree(path: string): boolean {
   using lock = openExclusive(path, 0);
