@@ -10,7 +10,6 @@ import { chooseDatabase, createCommand, examples, type SettingFlags } from './op
 interface PublishFlags extends SettingFlags {
   readonly for: PlatformName;
   readonly without?: string;
-  readonly dryRun: boolean;
   readonly check: boolean;
 }
 
@@ -30,28 +29,24 @@ export const command = (context: CommandContext) =>
     )
     .option('--without <parts>', 'parts to leave out, separated by commas')
     .option('--check', 'look at the files of all users, also of those who did not change', false)
-    .option('--dry-run', 'say what would be written, and write nothing', false)
     .addHelpText('after', HELP)
-    .action(
-      async (folder: string, { for: platform, without = '', dryRun, check, ...flags }: PublishFlags) => {
-        const parts = without.split(',').filter(Boolean) as Part[];
-        const unknown = parts.find((part) => !PARTS.includes(part));
-        if (unknown !== undefined)
-          throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
-        // It stands in the platform's configuration, where other characters have meanings.
-        if (!/^[\w./@+-]+$/.test(resolve(folder)))
-          throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
-        const config = readConfig(flags, context.environment);
-        const databaseUrl = chooseDatabase(flags, context);
-        if (config.directory)
-          throw new ConfigError(['DIRECTORY must be off: lists of all users are not published']);
-        if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
-          throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
-        const { runPublish } = await import('../publish/publish.ts');
-        const run = { folder: resolve(folder), platform, dryRun, check, without: new Set(parts) };
-        const { stderr: out } = context;
-        context.report(
-          await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),
-        );
-      },
-    );
+    .action(async (folder: string, { for: platform, without = '', check, ...flags }: PublishFlags) => {
+      const parts = without.split(',').filter(Boolean) as Part[];
+      const unknown = parts.find((part) => !PARTS.includes(part));
+      if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+      // It stands in the platform's configuration, where other characters have meanings.
+      if (!/^[\w./@+-]+$/.test(resolve(folder)))
+        throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
+      const config = readConfig(flags, context.environment);
+      const databaseUrl = chooseDatabase(flags, context);
+      if (config.directory)
+        throw new ConfigError(['DIRECTORY must be off: lists of all users are not published']);
+      if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
+        throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
+      const { runPublish } = await import('../publish/publish.ts');
+      const run = { folder: resolve(folder), platform, check, without: new Set(parts) };
+      const { stderr: out } = context;
+      context.report(
+        await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),
+      );
+    });

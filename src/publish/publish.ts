@@ -24,7 +24,7 @@ import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type Run } from './run.ts';
 import type { ConfigInput } from './tables.ts';
 import { listTargets, showsOldItems } from './targets.ts';
-import { openTree, openTrial, type Tree } from './tree.ts';
+import { openTree, type Tree } from './tree.ts';
 import { publishOnce } from './update.ts';
 
 export async function runPublish(options: PublishOptions, open = openArchive) {
@@ -43,7 +43,7 @@ export async function runPublish(options: PublishOptions, open = openArchive) {
 }
 
 async function publish(options: PublishOptions, open: typeof openArchive) {
-  const { folder, platform, dryRun, config, without, signal } = options;
+  const { folder, platform, config, without, signal } = options;
   await using store = await openReader(config.databaseUrl);
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
@@ -55,16 +55,13 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
     openArchive: () => open(config.databaseUrl),
     counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
   };
-  using tree = dryRun ? openTrial(folder, platform) : await openTree(folder, platform, signal);
+  using tree = await openTree(folder, platform, signal);
   const { input, headers } = await publishUntilUnchanged(run, tree);
   // What fails after the new files are served would deny them.
   const totals = tree.manifest.totals();
-  let warning: string | undefined;
-  if (!dryRun) {
-    const targets = listTargets(config, without, answers.siteFiles);
-    warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
-    if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
-  }
+  const targets = listTargets(config, without, answers.siteFiles);
+  const warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
+  if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   return report(run, totals, warning);
 }
 
@@ -84,7 +81,7 @@ const LAG_MS = 1000;
  * and after: so all files are of one moment.
  */
 async function publishUntilUnchanged(run: Run, tree: Tree) {
-  const { store, answers, config, without, signal, dryRun, check, counts } = run;
+  const { store, answers, config, without, signal, check, counts } = run;
   const withOldItems = showsOldItems(config, without);
   const settings = await digestSettings(run);
   const { lastRun } = tree.manifest;
@@ -101,8 +98,8 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
     await publishOnce(run, tree, changes, (done) => progress.progress(Math.min(done, total), total));
     const headers = await answers.readHeaders(await tree.manifest.samples(() => nextTurn(signal)));
-    if (store.version() === generation || dryRun) {
-      if (headers.fault !== undefined && !dryRun) throw new OutputError(headers.fault);
+    if (store.version() === generation) {
+      if (headers.fault !== undefined) throw new OutputError(headers.fault);
       return { input: { generation: counts.incomplete === 0 ? generation : null, settings }, headers };
     }
     since = generation;
@@ -143,22 +140,18 @@ async function countUsers({ config, store }: Run): Promise<number> {
 
 type Totals = ReturnType<Tree['manifest']['totals']>;
 
-interface PublishResult
-  extends Totals,
-    PublishCounts,
-    Pick<PublishOptions, 'folder' | 'platform' | 'dryRun'> {
+interface PublishResult extends Totals, PublishCounts, Pick<PublishOptions, 'folder' | 'platform'> {
   readonly unchanged: number;
   /** What failed when the new files were served already. */
   readonly warning?: string | undefined;
 }
 
-function report({ counts, folder, platform, dryRun }: Run, { files, bytes }: Totals, warning?: string) {
+function report({ counts, folder, platform }: Run, { files, bytes }: Totals, warning?: string) {
   const { written, removed, tooLong } = counts;
   // A file that changes during the run may be written twice.
   const unchanged = Math.max(0, files - written);
-  const result: PublishResult = { files, bytes, ...counts, unchanged, folder, platform, dryRun, warning };
-  const done = dryRun ? 'would publish' : 'published';
-  const line = `${done} ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`;
+  const result: PublishResult = { files, bytes, ...counts, unchanged, folder, platform, warning };
+  const line = `published ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`;
   const left = `left out: ${counted(tooLong, 'user')} whose names are too long for a file`;
   return { summary: tooLong === 0 ? line : `${line}\n${left}`, result };
 }

@@ -14,7 +14,6 @@ export interface PublishOptions {
   readonly platform: PlatformName;
   /** Parts that are left out. */
   readonly without: ReadonlySet<Part>;
-  readonly dryRun: boolean;
   /** Looks at all users, also at those who did not change. */
   readonly check: boolean;
   readonly config: Config & { readonly databaseUrl: string };

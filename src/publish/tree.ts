@@ -143,22 +143,6 @@ function createTree({ folder, manifest, live, tree, name, isFirst, signal }: Tre
   };
 }
 
-/** A run that changes nothing. */
-export function openTrial(folder: string, platform: PlatformName): Tree {
-  const file = findManifest(folder, platform);
-  const manifest = openManifest(existsSync(file) ? file : ':memory:');
-  const has: Tree['has'] = (entry) => hasFile(join(folder, 'current'), entry);
-  return {
-    manifest,
-    has,
-    write() {},
-    link() {},
-    remove() {},
-    serve: async () => undefined,
-    [Symbol.dispose]: manifest.close,
-  };
-}
-
 function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
   const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === bytes;
