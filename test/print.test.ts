@@ -1,5 +1,5 @@
-// `vitrine print` and the examples: configurations of other programs hold no secret, and name only what exists. The texts of
-// `print` under various settings are in fixtures/cases/print.txt.
+// `vitrine print`: configurations of other programs hold no secret, and name only what exists. Their texts under various
+// settings are in fixtures/cases/print.txt.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
@@ -12,7 +12,7 @@ import { createPrintInput, type PrintInput } from '../src/print/input.ts';
 import { lookupQuery } from '../src/print/proxies.ts';
 import { systemdUnits } from '../src/print/systemd.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
-import { ROOT, tempFolder } from './files.ts';
+import { tempFolder } from './files.ts';
 import { printed } from './printed.ts';
 import { done, run } from './rig.ts';
 
@@ -22,55 +22,79 @@ test.each(TEXT_NAMES)('%s holds no secret', (name) => {
   expect(printed(name, POSTGRES)).not.toMatch(/hunter2|somebody|db\.example/);
 });
 
-/** What is no text of `print`, since nothing in it depends on settings. */
-const example = (name: string) => readFileSync(join(ROOT, 'examples', name), 'utf8');
-
-describe('the example for Compose', () => {
+describe('compose', () => {
   // The package's schema is named in the manner of older drafts, which Ajv refuses.
   const schema = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
     (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
   );
   const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
 
-  test('is valid', () => {
-    expect([isValid(parse(example('compose.yaml'))), isValid.errors]).toEqual([true, null]);
+  test.each<Record<string, string>>([
+    {},
+    POSTGRES,
+    { RATE_LIMIT: '600/1m', BASE_URL_B: 'https://x.example/b' },
+  ])('%j is valid', (env) => {
+    expect([isValid(parse(printed('compose', env))), isValid.errors]).toEqual([true, null]);
     expect(isValid({ services: { vitrine: { prots: [] } } })).toBe(false);
   });
 });
 
-test('in the example for Kubernetes, what is referred to exists', () => {
-  const documents = parseAllDocuments(example('kubernetes.yaml'));
-  expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
-  const parts = documents.map((document) => document.toJS());
-  const [workload, service] = parts;
-  const part = (wanted: string) => parts.find((found) => found.kind === wanted);
-  const { template, selector } = workload.spec;
-  const [container] = template.spec.containers;
-  expect(template.metadata.labels).toMatchObject(selector.matchLabels);
-  expect(template.metadata.labels).toMatchObject(service.spec.selector);
-  const ports = container.ports.map(({ name }: { name: string }) => name);
-  for (const probe of [container.readinessProbe, container.livenessProbe])
-    expect(ports).toContain(probe.httpGet.port);
-  expect(ports).toContain(service.spec.ports[0].targetPort);
-  const volumes = template.spec.volumes.map(({ name }: { name: string }) => name);
-  expect(container.volumeMounts.map(({ name }: { name: string }) => name)).toEqual(volumes);
-  const given = Object.fromEntries(
-    container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
-  );
-  expect(readConfig({}, { ...given, DATABASE_URL_FILE: undefined })).toMatchObject({ host: '0.0.0.0' });
+describe('Kubernetes', () => {
+  test.each([
+    [{}, 'StatefulSet'],
+    [POSTGRES, 'Deployment'],
+  ] as const)('%j: what is referred to exists', (env, kind) => {
+    const documents = parseAllDocuments(
+      printed('kubernetes', { ...env, BASE_URL_B: 'https://folio.example/b' }),
+    );
+    expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+    const parts = documents.map((document) => document.toJS());
+    const [workload, service] = parts;
+    const part = (wanted: string) => parts.find((found) => found.kind === wanted);
+    const { template, selector, volumeClaimTemplates = [] } = workload.spec;
+    const [container] = template.spec.containers;
+    expect(workload).toMatchObject({ apiVersion: 'apps/v1', kind });
+    expect(template.metadata.labels).toMatchObject(selector.matchLabels);
+    expect(template.metadata.labels).toMatchObject(service.spec.selector);
+    const ports = container.ports.map(({ name }: { name: string }) => name);
+    for (const probe of [container.readinessProbe, container.livenessProbe])
+      expect(ports).toContain(probe.httpGet.port);
+    expect(ports).toContain(service.spec.ports[0].targetPort);
 
-  const [open, guarded] = part('NetworkPolicy').spec.ingress;
-  expect([open.ports[0].port, open.from, guarded.ports[0].port]).toEqual(['http', undefined, 'admin']);
-  expect(guarded.from).toHaveLength(1);
-  const [rule] = part('Ingress').spec.rules;
-  expect(given.BASE_URL_B).toBe(`https://${rule.host}/b`);
-  expect(rule.http.paths[0].backend.service).toEqual({
-    name: service.metadata.name,
-    port: { name: service.spec.ports[0].name },
+    expectMounted(template.spec, volumeClaimTemplates);
+    for (const { name, value } of container.env)
+      expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
+
+    const [open, guarded] = part('NetworkPolicy').spec.ingress;
+    expect([open.ports[0].port, open.from, guarded.ports[0].port]).toEqual(['http', undefined, 'admin']);
+    expect(guarded.from).toHaveLength(1);
+    const [rule] = part('Ingress').spec.rules;
+    expect(rule).toMatchObject({ host: 'folio.example' });
+    expect(rule.http.paths[0].backend.service).toEqual({
+      name: service.metadata.name,
+      port: { name: service.spec.ports[0].name },
+    });
+    expect(part('Ingress').spec.tls[0].hosts).toEqual(['folio.example']);
+    // One pod that may never be away would keep its node from being drained.
+    expect(part('PodDisruptionBudget')?.spec.selector).toEqual(kind === 'Deployment' ? selector : undefined);
+    expect(template.spec.topologySpreadConstraints?.[0].labelSelector).toEqual(
+      kind === 'Deployment' ? selector : undefined,
+    );
   });
-  expect(part('Ingress').spec.tls[0].hosts).toEqual([rule.host]);
-  expect(part('PodDisruptionBudget').spec.selector).toEqual(selector);
-  expect(template.spec.topologySpreadConstraints[0].labelSelector).toEqual(selector);
+
+  interface PodSpec {
+    readonly volumes?: { name: string }[];
+    readonly containers: { volumeMounts: { name: string }[] }[];
+  }
+
+  function expectMounted(
+    { volumes = [], containers }: PodSpec,
+    claims: { metadata: { name: string } }[],
+  ): void {
+    const names = [...volumes.map(({ name }) => name), ...claims.map(({ metadata }) => metadata.name)];
+    for (const { volumeMounts } of containers)
+      for (const { name } of volumeMounts) expect(names).toContain(name);
+  }
 });
 
 test('systemd --to writes every unit, and replaces none', async () => {

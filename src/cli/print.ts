@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument } from 'commander';
 import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
+import { compose } from '../print/compose.ts';
 import { createPrintInput, type PrintInput } from '../print/input.ts';
+import { kubernetes } from '../print/kubernetes.ts';
 import { prometheusRules } from '../print/monitoring.ts';
 import { caddy, nginx } from '../print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
@@ -13,6 +15,8 @@ import { createCommand, examples, type SettingFlags } from './options.ts';
 export const TEXTS = {
   nginx,
   caddy,
+  compose,
+  kubernetes,
   systemd,
   'prometheus-rules': prometheusRules,
 } satisfies Record<string, (input: PrintInput) => string>;

@@ -93,9 +93,34 @@ function reachable(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
+const ADMIN_PORT = 9090;
+
+/** In a container both ports are on every address, so they must differ. */
+export const containerAdminPort = ({ port, adminPort = ADMIN_PORT }: PrintInput) =>
+  adminPort === port ? adminPort + 1 : adminPort;
+
+/** Where a folder of pictures that was set is mounted in a container; the one by default lies beside the file. */
+export const MEDIA_MOUNT = '/media';
+
 /** The folder of pictures if it was set. */
 export const mountedMedia = ({ others, mediaDir }: PrintInput) =>
   others.some(([name]) => name === 'MEDIA_DIR') ? mediaDir : undefined;
+
+/** The settings in a container, where the URL of a PostgreSQL database is a file in this folder. */
+export const containerSettings = (input: PrintInput, secrets: string) => {
+  const { port, file, others } = input;
+  const settings: (readonly [name: string, text: string])[] = [
+    ['HOST', '0.0.0.0'],
+    ['PORT', String(port)],
+    // The image sets DATABASE_URL: empty, it leaves the word to the file.
+    ['DATABASE_URL', file === undefined ? '' : '/data/site.db'],
+    ...(file === undefined ? [['DATABASE_URL_FILE', `${secrets}/database-url`] as const] : []),
+    ['ADMIN_HOST', '0.0.0.0'],
+    ['ADMIN_PORT', String(containerAdminPort(input))],
+    ...others.map(([name, text]) => [name, name === 'MEDIA_DIR' ? MEDIA_MOUNT : text] as const),
+  ];
+  return settings;
+};
 
 /** How long a proxy may keep a connection to the server: a little less than the server does. */
 export const proxyKeepAlive = ({ keepAlive }: PrintInput) => Math.max(Math.min(60, keepAlive - 5), 1);

@@ -1,6 +1,6 @@
 // What `vitrine print` prints is accepted by the programs it is for, under various settings.
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -106,7 +106,7 @@ test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (e
 });
 
 // TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
-test('the example for Kubernetes fits its types', async () => {
+test('what is printed fits the types of Kubernetes', async () => {
   const types = join(ROOT, 'node_modules/kubernetes-types');
   const check = async (documents: Resource[]) => {
     const lines = documents.map((document) => {
@@ -120,9 +120,10 @@ test('the example for Kubernetes fits its types', async () => {
       String(stdout),
     );
   };
-  const example = readFileSync(join(ROOT, 'examples/kubernetes.yaml'), 'utf8');
-  const documents = parseAllDocuments(example).map((document) => document.toJS() as Resource);
-  expect(documents).toHaveLength(5);
+  const documents = SETTINGS.flatMap((env) =>
+    parseAllDocuments(printed('kubernetes', env)).map((document) => document.toJS() as Resource),
+  );
+  expect(documents.filter(({ kind }) => kind === 'NetworkPolicy')).toHaveLength(SETTINGS.length);
   expect(await check(documents)).toEqual({ stdout: '', stderr: '' });
   const [workload] = documents as [Resource];
   expect(await check([{ ...workload, spec: { ...workload.spec, replica: 2 } }])).toContain(
