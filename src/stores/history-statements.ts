@@ -11,7 +11,8 @@ export const servedItem = (family: Family, member: MemberSql): string =>
 
 /**
  * Columns of items, towards one side. $1: the key of the user's name; $2: the id of the item to begin with, empty for the
- * newest; $3: how many to return; $4: how many to leave out before.
+ * newest; $3: how many to return; $4: how many to leave out before. With a bare `LIMIT $3`, SQLite would plan anew for each call,
+ * which takes longer than to read an item.
  */
 export function selectHistory(family: Family, side: Side, columns: string): string {
   const [reaches, order] = SIDES[side];
@@ -23,7 +24,7 @@ export function selectHistory(family: Family, side: Side, columns: string): stri
     SELECT date, id FROM items
     WHERE ${ofUser} AND ($2 = '' OR id = CAST(nullif($2, '') AS bigint))
     ORDER BY date DESC, id DESC LIMIT 1)
-  ORDER BY items.date ${order}, items.id ${order} LIMIT $3 OFFSET $4`;
+  ORDER BY items.date ${order}, items.id ${order} LIMIT $3 + 0 OFFSET $4 + 0`;
 }
 
 export const forEachFamily = <T>(make: (family: Family) => T): Record<Family, T> => ({
