@@ -149,7 +149,7 @@ test('rejects that cannot be put in their place stay beside it, and are named', 
   failFiles('renameSync', () => true);
   const { code, stdout, stderr } = await importBad(path, rejects);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^microblog profiles +1/m)]);
-  const [, kept = ''] = /what was left out is in (.+)$/m.exec(stderr) ?? [];
+  const [, kept = ''] = /the lines are in (.+)$/m.exec(stderr) ?? [];
   expect(dirname(kept)).toBe(dirname(rejects));
   expect(readFileSync(kept, 'utf8')).toBe('{"id":"x"}\n');
   expect(await exported(path)).toHaveLength(RECORDS.length + 1);

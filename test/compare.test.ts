@@ -1,6 +1,6 @@
-// Comparing two sites: each answer is classed, pictures are compared by their bytes, and a run resumes from its report.
+// Comparing two sites: each answer is classed, and pictures are compared by their bytes.
 // What it prints is in fixtures/cases/mirror.txt.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -204,22 +204,17 @@ describe.concurrent('two sites', () => {
     expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/^same bytes +2 +2 +2$/m)]);
   });
 
-  test('gives up a site that is down, and asks for the failed users again when it is resumed', async () => {
+  test('gives up a site that is down', async () => {
     const { names, answer } = crowd(60);
     const old = await startSite(answer);
-    let down = true;
     const other = await startSite((request, response) => {
-      if (down && !request.url?.includes('user0')) response.writeHead(500).end();
+      if (!request.url?.includes('user0')) response.writeHead(500).end();
       else answer(request, response);
     });
     const first = await compareHere([old.url, other.url], names);
     const words =
-      /^given up: 20 requests to .* failed in a row; the same command continues .*could not be compared$/;
+      /^given up: 20 requests to .* failed in a row; \d+ of 60 users are left; .*could not be compared$/;
     expect([first.failure, [...first.users.keys()]]).toEqual([expect.stringMatching(words), ['user0']]);
-    down = false;
-    const { failure, result } = await compareHere([old.url, other.url], names, { report: first.report });
-    const counts = { skipped: 1, failed: 0, users: { 'same bytes': 60 } };
-    expect([failure, result]).toMatchObject([undefined, counts]);
   });
 });
 
@@ -304,54 +299,19 @@ describe.concurrent('pictures', () => {
   });
 });
 
-describe.concurrent('the report', () => {
+test('a run that is stopped has what was compared in its report', async () => {
   const names = ['ada', 'bob', 'cleo'];
-  const people = Object.fromEntries(names.map((name, index) => [name, { profile: folio(index + 1, name) }]));
-
-  test('is resumed: a line without an end is cut, and users in it are not asked for again', async () => {
-    const site = await siteOf(people);
-    const pair = [site.url, site.url] as const;
-    const { report } = await compareHere(pair, names, { concurrency: 1 });
-    const whole = readFileSync(report, 'utf8');
-    writeFileSync(report, whole.slice(0, -10));
-    site.asked.length = 0;
-    const { result, failure } = await compareHere(pair, [...names, 'ADA'], { report });
-    const counts = { skipped: 2, users: { 'same bytes': 3 } };
-    expect([readFileSync(report, 'utf8'), failure, result]).toMatchObject([whole, undefined, counts]);
-    expect(new Set(site.asked)).toEqual(new Set(['/api/username/cleo', '/api/username/cleo/shots']));
-    // A broken line in the middle is named, and left as it is.
-    const broken = whole.replace('{"user":"bob"', '"user":"bob"');
-    writeFileSync(report, broken);
-    await expect(compareHere(pair, names, { report })).rejects.toThrow(
-      `${report}:3 is not a line of a report: remove the line, or name another file`,
-    );
-    expect(readFileSync(report, 'utf8')).toBe(broken);
+  const stop = new AbortController();
+  const answer = portfolio(
+    Object.fromEntries(names.map((name, index) => [name, { profile: folio(index + 1, name) }])),
+  );
+  const site = await startSite((request, response) => {
+    // Never answered: that is where it is stopped.
+    if (request.url?.includes('cleo') && !stop.signal.aborted) stop.abort();
+    else answer(request, response);
   });
-
-  test('that differed still does when nothing is left to ask for', async () => {
-    const site = await siteOf(people);
-    const { bob, ...others } = people;
-    const other: People = { ...others };
-    const pair = [site.url, (await siteOf(other)).url] as const;
-    const { report, failure } = await compareHere(pair, names);
-    other.bob = bob as People[string];
-    expect((await compareHere(pair, names, { report })).failure).toBe(failure);
-    expect([failure, readLines(report).length]).toEqual(['1 of 3 users is missing on one site', 4]);
-  });
-
-  test('can be resumed after a run that was stopped', async () => {
-    const stop = new AbortController();
-    const answer = portfolio(people);
-    const site = await startSite((request, response) => {
-      // Never answered: that is where it is stopped.
-      if (request.url?.includes('cleo') && !stop.signal.aborted) stop.abort();
-      else answer(request, response);
-    });
-    const pair = [site.url, site.url] as const;
-    const stopped = await compareHere(pair, names, { concurrency: 1, signal: stop.signal });
-    expect(stopped.failure).toBe('stopped; the same command continues where this run ended');
-    expect(stopped.result?.users['same bytes']).toBe(2);
-    const { result } = await compareHere(pair, names, { report: stopped.report });
-    expect(result).toMatchObject({ skipped: 2, failed: 0 });
-  });
+  const flags = { concurrency: 1, signal: stop.signal };
+  const { failure, result, users } = await compareHere([site.url, site.url], names, flags);
+  expect([failure, result?.users['same bytes']]).toEqual(['stopped; 1 of 3 users is left', 2]);
+  expect([...users.keys()]).toEqual(['ada', 'bob']);
 });

@@ -17,8 +17,7 @@ import {
 const HELP = `
 Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
 addresses of pictures differ, both are fetched and their bytes compared: from the two sites, and from hosts that
---picture-hosts names. With --report, a run that was interrupted is resumed: users in the report are not asked for again.
-Exit code 1 if any user is different, missing on one site, or could not be compared.
+--picture-hosts names. Exit code 1 if any user is different, missing on one site, or could not be compared.
 ${examples('vitrine compare https://old.example.org/b https://new.example.org/b --variant b --users names.txt --report moved.ndjson', 'vitrine compare https://old.example.org http://127.0.0.1:8080/a --variant a --user ada')}`;
 
 type CompareFlags = Omit<CompareOptions, 'old' | 'new' | 'users' | 'out' | 'signal'> & UserFlags;

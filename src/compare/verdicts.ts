@@ -88,14 +88,12 @@ export function summarise({ failed, ...counts }: Tally): string {
 /** Why the sites are not alike; undefined if they are. */
 export function describeFailure(
   { users, failed }: Tally,
-  { total, stopped, isResumable }: { total: number; stopped: string | undefined; isResumable: boolean },
+  total: number,
+  stopped: string | undefined,
 ): string | undefined {
   const compared = VERDICTS.reduce((sum, name) => sum + users[name], failed);
-  const rest = isResumable
-    ? 'the same command continues where this run ended'
-    : `${countedPart(total - compared, total, 'user')} left`;
   return joinReasons(
-    stopped !== undefined && `${stopped}; ${rest}`,
+    stopped !== undefined && `${stopped}; ${countedPart(total - compared, total, 'user')} left`,
     users.unknown === total && 'neither site knows any of the users: check the addresses and --variant',
     users.different > 0 && `${countedPart(users.different, total, 'user')} different`,
     users.missing > 0 && `${countedPart(users.missing, total, 'user')} missing on one site`,

@@ -14,6 +14,7 @@ import {
   rmSync,
   type Stats,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -39,6 +40,39 @@ export function openOutput(file: string, inputs: readonly string[] = []) {
   const { path, commit, discard } = openReplacement(file);
   const mode = existing === undefined ? undefined : existing.mode & 0o777;
   return { path, flags: 'wx', mode, commit: () => asOutputErrors(file, commit), discard };
+}
+
+export type LinesOutput = ReturnType<typeof openLines>;
+
+/**
+ * A file of lines, such as records that were left out. It is written synchronously: a store reports misfits in the midst of
+ * one long operation, and what waits for an asynchronous stream would pile up in memory.
+ */
+export function openLines(file: string, inputs: readonly string[] = []) {
+  const output = openOutput(file, inputs);
+  const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
+  let isKept = false;
+  return {
+    add: (line: string) => asOutputErrors(file, () => writeFileSync(fd, `${line}\n`)),
+    /** Makes what was added durable. Devices and pipes cannot be. */
+    sync(): void {
+      if (fstatSync(fd).isFile()) asOutputErrors(file, () => fsyncSync(fd));
+    },
+    /** Puts the file in its place. If that fails, the unfinished file stays, and the error names it. */
+    commit(): void {
+      isKept = true;
+      try {
+        output.commit();
+      } catch (error) {
+        throw new OutputError(`${(error as Error).message}; the lines are in ${output.path}`);
+      }
+    },
+    /** Closes the file, and removes it unless it was committed. */
+    [Symbol.dispose](): void {
+      closeSync(fd);
+      if (!isKept) output.discard();
+    },
+  };
 }
 
 /** A new file that will replace another one, whatever that is. `isLeftover` tells what else is removed beside it. */

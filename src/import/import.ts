@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type LinesOutput, openLines } from '../files/output.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import { type Family, KINDS } from '../records/kinds.ts';
@@ -21,9 +22,7 @@ import {
   displayName,
   encodePlace,
   type FaultReport,
-  openRejects,
   type Progress,
-  type Rejects,
   type Warnings,
 } from './report.ts';
 
@@ -56,7 +55,7 @@ export async function importFiles(
 ) {
   const { replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const { map, files, totalBytes } = inputs ?? (await openInputs(options));
-  using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
+  using rejects = options.rejects === undefined ? undefined : openLines(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
   const mender = createMender(options);
@@ -106,7 +105,7 @@ export async function importFiles(
 }
 
 /** The import is committed: what fails now is a warning. */
-function placeRejects(rejects: Rejects | undefined): string[] {
+function placeRejects(rejects: LinesOutput | undefined): string[] {
   try {
     rejects?.commit();
     return [];

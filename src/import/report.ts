@@ -1,6 +1,5 @@
 // What people see of an import: its progress, records that look like mistakes, what was mended, and the counts at the end.
-import { closeSync, fstatSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
-import { asOutputErrors, OutputError, openOutput } from '../files/output.ts';
+import type { LinesOutput } from '../files/output.ts';
 import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
 import type { Entry } from '../formats/entry.ts';
 import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
@@ -163,7 +162,7 @@ export type FaultReport = ReturnType<typeof createFaultReport>;
 export function createFaultReport(
   files: readonly string[],
   onFault: (line: string) => void,
-  rejects: Rejects | undefined,
+  rejects: LinesOutput | undefined,
   isMapped: boolean,
 ) {
   let records = 0;
@@ -191,36 +190,3 @@ export function createFaultReport(
 }
 
 export const displayName = (file: string) => (file === '-' ? 'standard input' : file);
-
-export type Rejects = ReturnType<typeof openRejects>;
-
-/**
- * A file of records or users that were left out. It is written synchronously: a store reports misfits in the midst of one
- * long operation, and what waits for an asynchronous stream would pile up in memory.
- */
-export function openRejects(file: string, inputs: readonly string[]) {
-  const output = openOutput(file, inputs);
-  const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
-  let isKept = false;
-  return {
-    add: (record: string) => asOutputErrors(file, () => writeFileSync(fd, `${record}\n`)),
-    /** Makes what was added durable. Devices and pipes cannot be. */
-    sync(): void {
-      if (fstatSync(fd).isFile()) asOutputErrors(file, () => fsyncSync(fd));
-    },
-    /** Puts the file in its place. If that fails, the unfinished file stays, and the error names it. */
-    commit(): void {
-      isKept = true;
-      try {
-        output.commit();
-      } catch (error) {
-        throw new OutputError(`${(error as Error).message}; what was left out is in ${output.path}`);
-      }
-    },
-    /** Closes the file, and removes it unless it was committed. */
-    [Symbol.dispose](): void {
-      closeSync(fd);
-      if (!isKept) output.discard();
-    },
-  };
-}

@@ -1,8 +1,9 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { openLines } from '../files/output.ts';
 import { FormatError } from '../formats/entry.ts';
 import type { RecordMap } from '../import/map.ts';
-import { describeMended, openRejects, summary } from '../import/report.ts';
+import { describeMended, summary } from '../import/report.ts';
 import { type Family, findKind, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
 import { counted, countedPart, joinReasons, printable } from '../records/printable.ts';
@@ -34,7 +35,7 @@ export async function runMirror(options: MirrorOptions) {
     return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
   const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map, signal);
   using failedFile =
-    failed === undefined ? undefined : openRejects(failed, 'file' in users ? [users.file] : []);
+    failed === undefined ? undefined : openLines(failed, 'file' in users ? [users.file] : []);
   using memory = createMemory(options.state, `${variant} ${from.href}`);
   const run = createRun({ report, signal, total: list.size() });
   using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-mirror' });

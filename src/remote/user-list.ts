@@ -54,7 +54,6 @@ function createUserList() {
   const db = openScratch();
   db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
   const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
-  const remove = db.prepare('DELETE FROM names WHERE user_key = ?');
   const page = db.prepare('SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?');
   let size = 0;
   let invalid = 0;
@@ -72,13 +71,6 @@ function createUserList() {
       if (fault === undefined) size += insert.run(name, userKey(name)).changes;
       else invalid++;
       return fault;
-    },
-
-    /** Takes a user off the list; whether they were on it. */
-    remove(name: string): boolean {
-      const { changes } = remove.run(userKey(name));
-      size -= changes;
-      return changes > 0;
     },
 
     *pages(length: number): Generator<string[]> {
