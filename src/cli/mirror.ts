@@ -67,7 +67,6 @@ export const command = (context: CommandContext): Command =>
           '--failed <file>',
           'write the users that failed or were refused to another file, to be used as --users later',
         )
-        .option('--map <module.mjs>', 'make records of what the site serves, as in import')
         .addOption(lenientOption())
         .addOption(unescapeOption()),
     ).option('--media', 'copy the pictures that records name as well', false),

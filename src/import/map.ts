@@ -1,6 +1,5 @@
 // `--map`: a module of the operator makes records of objects of any shape.
-import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -19,7 +18,6 @@ import { kit, type MapTools } from './map-kit.ts';
 const MODULE = 'export default (object, kit) => …';
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
-/** The maps of the package, by their names. */
 let loads = 0;
 
 /** What the operator says of an export. */
@@ -45,7 +43,7 @@ export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
 
 export async function loadMap(path: string, facts: ExportFacts = {}) {
   const { signal } = facts;
-  const { map, end, lists, files, version, describe } = await unlessAborted(loadModule(path), signal);
+  const { map, end, lists, files, describe } = await unlessAborted(loadModule(path), signal);
   const tools = createTools(facts);
   let last: Place = { file: path, line: 1, list: undefined };
   /** Where an object was that has none of the lists, and its members. */
@@ -64,7 +62,6 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
   }
 
   return {
-    apply,
     /** The records that the map makes of a file, those of each object together. */
     async *read(chunks: AsyncIterable<Buffer>, file: string, encoding?: string): AsyncGenerator<Entry[]> {
       for await (const batch of readRecords(chunks, { lists, encoding }))
@@ -88,11 +85,6 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
         await nextTurn();
       }
     },
-    lists,
-    /** Whether it makes records after the last file. */
-    hasEnd: end !== undefined,
-    /** Another one after each change of the module. */
-    version,
     /** The files that it reads of a folder. */
     files,
     /** What is probably not meant so. */
@@ -163,8 +155,7 @@ interface MapModule {
 
 async function loadModule(path: string) {
   // A module remembers what it was given: each import needs one of its own.
-  const file = findModule(path);
-  const href = `${file.href}?import=${++loads}`;
+  const href = `${findModule(path).href}?import=${++loads}`;
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
   const module: MapModule = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
@@ -175,7 +166,7 @@ async function loadModule(path: string) {
     throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
   if (files !== undefined && !isRegExp(files))
     throw new FormatError(`${path}: files must be a regular expression, such as /\\.json$/`);
-  return { map, end, lists, files, version: hash('sha256', readFileSync(file)), describe };
+  return { map, end, lists, files, describe };
 }
 
 function findModule(path: string): URL {

@@ -1,6 +1,5 @@
 // What the steps of a mirror share, and what a visit to a user leaves.
 import type { Terminal } from '../files/terminal.ts';
-import type { RecordMap } from '../import/map.ts';
 import type { Family } from '../records/kinds.ts';
 import type { Mender, MendingOptions } from '../records/mending.ts';
 import { describeFault, type Fault, type Row } from '../records/normalise.ts';
@@ -27,8 +26,6 @@ export interface MirrorOptions extends HostFlags, MendingOptions {
   readonly maxRemoved: RemovalLimit;
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
-  /** The module that makes records of what the site serves. */
-  readonly map?: string;
   /** A file for the users that failed or were refused, with the reasons. */
   readonly failed?: string;
   /** The path of the state file. */
@@ -50,7 +47,6 @@ export interface Mirror {
   readonly counts: Record<VisitOutcome | 'pruned', number>;
   readonly tallies: Tallies;
   readonly mender: Mender;
-  readonly recordMap: RecordMap | undefined;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** The users of the current batch by their ids. */

@@ -102,12 +102,12 @@ interface LocalUser {
 
 /** The users with these keys, as far as they are here. */
 export async function readUsers(
-  { family, recordMap, options }: Mirror,
+  { family, options }: Mirror,
   userKeys: readonly string[],
 ): Promise<Map<string, LocalUser>> {
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
-  const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
+  const reading = options.unescape ? 'unescaped' : '';
   const [name = ''] = listNames(family);
   await using reader = await options.openReader();
   for (const key of userKeys) {

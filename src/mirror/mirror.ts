@@ -1,8 +1,6 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openLines } from '../files/output.ts';
-import { FormatError } from '../formats/entry.ts';
-import type { RecordMap } from '../import/map.ts';
 import { describeMended, summary } from '../import/report.ts';
 import { type Family, findKind, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
@@ -33,7 +31,6 @@ export async function runMirror(options: MirrorOptions) {
   using list = await listUsers(users, report.fault, signal);
   if (list.total() === 0)
     return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
-  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map, signal);
   using failedFile =
     failed === undefined ? undefined : openLines(failed, 'file' in users ? [users.file] : []);
   using memory = createMemory(options.state, `${variant} ${from.href}`);
@@ -48,7 +45,6 @@ export async function runMirror(options: MirrorOptions) {
     counts: newCounts(),
     tallies: newTallies(),
     mender: createMender(options, true),
-    recordMap,
     isTakenDown: await forgetTakenDown(memory, family, options),
     batchIds: new Map(),
     onFault: report.fault,
@@ -58,13 +54,6 @@ export async function runMirror(options: MirrorOptions) {
   const refusal = run.stopped() === undefined ? await finish(mirror) : undefined;
   failedFile?.commit();
   return describeMirror(mirror, { total: list.total(), invalid: list.invalid(), refusal });
-}
-
-async function loadMirrorMap(path: string, signal: AbortSignal): Promise<RecordMap> {
-  const { loadMap } = await import('../import/map.ts');
-  const map = await loadMap(path, { signal });
-  if (map.hasEnd) throw new FormatError(`${path}: a mirror goes user by user and never calls end`);
-  return map;
 }
 
 /** Erases users that were taken down since the last run. The store leaves out those that are taken down during this one. */

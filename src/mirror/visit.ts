@@ -24,7 +24,7 @@ export async function visitUser(
     return { outcome: 'unknown', rows: [] };
   }
   const rows =
-    profile.state === 'body' ? await readProfile(profile.value, { name, lookup: 'profile', mirror }) : [];
+    profile.state === 'body' ? [readProfile(profile.value, { name, lookup: 'profile', mirror })] : [];
   // Without a body there was a validator, so there was a last fetch.
   const id = rows[0]?.id ?? (last as LastFetch).id;
   if (isTakenDown('id', id)) return { outcome: 'takenDown', rows: [] };
@@ -33,8 +33,7 @@ export async function visitUser(
   const items = await site.get(name, 'items', id === last?.id ? last.items : {});
   if (items.state === 'unknown')
     throw new SiteError(`${site.buildUrl(name, 'items')}: status 404 although the profile exists`, 'answer');
-  if (items.state === 'body')
-    rows.push(...(await readItems(items.value, id, { name, lookup: 'items', mirror })));
+  if (items.state === 'body') rows.push(...readItems(items.value, id, { name, lookup: 'items', mirror }));
   const isUnchanged = profile.state === 'unchanged' && items.state === 'unchanged';
   const validators = {
     profile: profile.state === 'body' ? profile.validators : (last as LastFetch).profile,
@@ -65,29 +64,21 @@ function reserveId(id: string, name: string, mirror: Mirror): void {
 }
 
 /** The profile of this user. */
-async function readProfile(value: RawRecord | string, answer: Answer): Promise<Row[]> {
-  const [profile, ...others] = await applyMap(readObject(value, answer), answer);
-  if (profile === undefined || others.length > 0)
-    refuse(answer, { member: 'record', reason: 'the map must return one record for the profile', got: '' });
-  const row = readRecord(profile, answer);
+function readProfile(value: RawRecord | string, answer: Answer): Row {
+  const row = readRecord(readObject(value, answer), answer);
   const reason = 'is not the user that was asked for';
   if (row.userKey !== userKey(answer.name))
     refuse(answer, { member: 'username', reason, got: brief(row.userKey) });
-  return [row];
+  return row;
 }
 
 /** A list of this owner's items. */
-async function readItems(value: RawRecord | string, owner: string, answer: Answer): Promise<Row[]> {
-  const { recordMap } = answer.mirror;
-  const names = [...COLLECTIONS, ...(recordMap?.lists ?? [])];
-  const list = findList(readObject(value, answer), names);
+function readItems(value: RawRecord | string, owner: string, answer: Answer): Row[] {
+  const list = findList(readObject(value, answer), COLLECTIONS);
   const bad = (reason: string, got: string) => refuse(answer, { member: 'record', reason, got });
-  if (list === undefined) return bad(`must be an object with a list: ${names.join(', ')}`, '');
+  if (list === undefined) return bad(`must be an object with a list: ${COLLECTIONS.join(', ')}`, '');
   if (list.length > MAX_ITEMS) bad(`must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const rows: Row[] = [];
-  for (const [index, item] of list.entries())
-    for (const record of await applyMap(item, answer)) rows.push(readItem(record, index + 1, owner, answer));
-  return rows;
+  return list.map((item, index) => readItem(item, index + 1, owner, answer));
 }
 
 function readItem(item: unknown, place: number, owner: string, answer: Answer): Row {
@@ -100,18 +91,6 @@ function readItem(item: unknown, place: number, owner: string, answer: Answer): 
 
 const readObject = (value: RawRecord | string, answer: Answer): RawRecord =>
   typeof value === 'string' ? refuse(answer, { member: 'record', reason: value, got: '' }) : value;
-
-/** What the map makes of an object of the site; without a map, the object. */
-async function applyMap(value: unknown, { name, lookup, mirror }: Answer): Promise<unknown[]> {
-  const { recordMap, site } = mirror;
-  if (recordMap === undefined || !isObject(value)) return [value];
-  const file = site.buildUrl(name, lookup);
-  const entries = await recordMap.apply(value, '', { file, line: 1 });
-  return entries.map((entry) => {
-    if ('problem' in entry) throw new SiteError(`${file}: ${entry.problem}`, 'answer');
-    return entry.value;
-  });
-}
 
 /** The row of a record; `prefix` says which record it is. */
 function readRecord(raw: unknown, answer: Answer, prefix = ''): Row {
