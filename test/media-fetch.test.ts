@@ -177,23 +177,6 @@ describe('a fetch', () => {
     expect((await entriesOf(store)).map(({ file }) => file !== null)).toEqual([true, true, true]);
   });
 
-  test('refuses pictures that are named as placeholders, also those of earlier runs, until they are not named', async () => {
-    const nobody = png('nobody');
-    const host = await startFiles({ '/1': nobody, '/2': nobody, '/3': nobody, '/own': png('own') });
-    const store = await withAvatars(...['/1', '/2', '/3', '/own'].map((path) => host.url + path));
-    const reasons = async () => (await entriesOf(store)).flatMap(({ reason }) => reason ?? []);
-    const { mediaDir } = await fetchInto(store, [host.host]);
-    const deny = { mediaDir, placeholder: [sha256(nobody)] };
-    const { failure, originals } = await fetchInto(store, [host.host], deny);
-    expect([failure, originals]).toMatchObject([undefined, { placeholder: 3, present: 1 }]);
-    expect(await reasons()).toEqual(Array(3).fill(`placeholder ${sha256(nobody)}`));
-    // They are not even asked for.
-    const again = await fetchInto(store, [host.host], deny);
-    expect([again.originals.placeholder, host.asked.length]).toEqual([3, 4]);
-    await fetchInto(store, [host.host], { mediaDir });
-    expect([await reasons(), host.asked.length]).toEqual([[], 7]);
-  });
-
   test('into a folder that cannot be written ends with a sentence, after what was fetched is saved', async () => {
     const host = await startFiles({ '/a': png('a'), '/b': png('b') });
     const mediaDir = join(tempFolder(), 'media');

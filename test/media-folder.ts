@@ -43,7 +43,6 @@ export async function fetchInto(store: string, hosts: readonly string[], run: Pa
     database: store,
     signal: new AbortController().signal,
     files: false,
-    placeholder: [],
     maxFile: 1 << 20,
     mediaQuota: 1 << 30,
     ...PACE,

@@ -173,17 +173,6 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await sound(url)).toEqual([]);
   });
 
-  test('an address whose copy is refused as a placeholder is served as it was', async () => {
-    const url = await linked();
-    await saveMedia(url, [
-      { url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: `placeholder ${'a'.repeat(64)}` },
-    ]);
-    expect(await sound(url)).toEqual([]);
-    await change(url, (writer) => writer.relink(MEDIA));
-    expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
-    expect(await sound(url)).toEqual([]);
-  });
-
   test('lists what has no copy, and sums up the copies', async () => {
     const url = await databaseOf(...RECORDS);
     const users = Array.from({ length: 10 }, (_, n) =>

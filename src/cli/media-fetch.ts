@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { type Config, readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
-import { bytes, ConfigError, Mistake } from '../config/setting-values.ts';
+import { bytes, ConfigError } from '../config/setting-values.ts';
 import type { FetchOptions } from '../media/fetch.ts';
 import type { HostFlags } from '../remote/host.ts';
 import { openArchive } from '../stores/open.ts';
@@ -52,7 +52,7 @@ export async function linkingUrl({ database, config }: MediaPlace): Promise<stri
 /** The flags as they are given. */
 export interface MediaFlags
   extends HostFlags,
-    Pick<FetchOptions, 'files' | 'mediaQuota' | 'placeholder'>,
+    Pick<FetchOptions, 'files' | 'mediaQuota'>,
     Partial<Pick<FetchOptions, 'mediaHosts' | 'maxFile'>> {}
 
 const MEGABYTE = 2 ** 20;
@@ -66,9 +66,8 @@ Records keep the original addresses; what is served names a copy where there is 
 the address that copies were linked with last stays. Only hosts that --media-hosts names are asked, also after a redirect,
 and only at public addresses, unless the host is named by its address. A file must be a picture by its content (JPEG, PNG,
 GIF, WebP, AVIF or SVG), with --files also MP3, MP4 or PDF. An interrupted run is resumed by the same command, and what
-failed in earlier runs is tried again. Pictures that --placeholder names are refused, also those of earlier runs; a run
-without it takes them again. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed for another reason
-than status 404 or 410, a host that is not named, or a placeholder.
+failed in earlier runs is tried again. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed
+for another reason than status 404 or 410, or a host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
 export const mediaFetchCommand = (context: CommandContext): Command =>
@@ -101,20 +100,7 @@ export const addMediaOptions = (command: Command) =>
       new Option('--media-quota <bytes>', 'how much the folder may hold')
         .argParser(read('--media-quota', bytes))
         .default(10 * GIGABYTE, '10G'),
-    )
-    .option(
-      '--placeholder <sha256...>',
-      'refuse pictures with these hashes, such as one for "no picture"',
-      readEach('--placeholder', hash),
-      [],
     );
-
-/** Also accepts the file name of a copy. */
-function hash(text: string): string {
-  const [, digits] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
-  if (digits === undefined) throw new Mistake('takes a SHA-256, which has 64 hexadecimal digits');
-  return digits.toLowerCase();
-}
 
 /** Fetches copies with the flags of a command. */
 export async function fetchMedia(

@@ -12,7 +12,7 @@ import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
-import { fileReceiver, placeholderReason, QuotaReached } from './receive.ts';
+import { fileReceiver, QuotaReached } from './receive.ts';
 import { loadShrink, makeSmallFiles, type Shrink } from './small-files.ts';
 
 export interface FetchOptions extends HostFlags {
@@ -23,8 +23,6 @@ export interface FetchOptions extends HostFlags {
   readonly mediaQuota: number;
   /** Hosts that may be asked. */
   readonly mediaHosts: readonly string[];
-  /** Hashes of pictures to refuse. */
-  readonly placeholder: readonly string[];
   /** Sites that may be asked whatever their addresses are. */
   readonly sites: readonly URL[];
   readonly mediaDir: string;
@@ -103,25 +101,12 @@ async function listOriginals(listing: Listing, archive: Archive): Promise<void> 
       await nextTurn();
       if (options.signal.aborted) return;
     }
-    const refused = refusePlaceholder(entry, options);
-    const copy = refused ?? findCopy(entry, listing);
+    const copy = findCopy(entry, listing);
     if (copy !== undefined) {
       if (copy !== entry) await saver.add(copy);
-      if (copy === refused) outcomes.add(copy, 'placeholder');
-      else outcomes.counts.present++;
+      outcomes.counts.present++;
     } else if (!isCopyAddress(entry.url, options)) originals.want(entry.url);
   }
-}
-
-/** The new entry of an original if its copy is a placeholder. */
-function refusePlaceholder(
-  { url, file, reason }: MediaEntry,
-  { placeholder }: FetchOptions,
-): MediaEntry | undefined {
-  const [, sha256 = ''] = /^(?:placeholder )?([0-9a-f]{64})\b/.exec(file ?? reason ?? '') ?? [];
-  return placeholder.includes(sha256)
-    ? { url, file: null, bytes: 0, reason: placeholderReason(sha256) }
-    : undefined;
 }
 
 /** The entry of an original that has its copy in the folder. */
@@ -150,8 +135,8 @@ async function fetchAndLink(fetch: Fetch) {
     if (run.stopped() === undefined) shrunk = await makeSmallFiles(fetch, options.loadShrink ?? loadShrink);
   } finally {
     await saver.flush();
-    const { fetched, placeholder, present } = outcomes.counts;
-    if (fetched + placeholder + present > 0) relinked = await options.writer.relink(options.mediaUrl);
+    const { fetched, present } = outcomes.counts;
+    if (fetched + present > 0) relinked = await options.writer.relink(options.mediaUrl);
   }
   return { relinked, shrunk };
 }
@@ -206,19 +191,19 @@ const HOSTS_OPTION = '--media-hosts';
 const LONGEST_SHOWN = 120;
 
 /** `gone`: the host says that there is no such file. `notNamed`: its host may not be asked. */
-type FetchOutcome = 'fetched' | 'gone' | 'placeholder' | 'notNamed' | 'failed';
+type FetchOutcome = 'fetched' | 'gone' | 'notNamed' | 'failed';
 
 type Outcomes = ReturnType<typeof createOutcomes>;
 
 function createOutcomes(onFault: (line: string) => void) {
-  const counts = { fetched: 0, present: 0, gone: 0, placeholder: 0, notNamed: 0, failed: 0 };
+  const counts = { fetched: 0, present: 0, gone: 0, notNamed: 0, failed: 0 };
   const reported = new Set<string>();
 
   return {
     counts,
     add(entry: MediaEntry, outcome: FetchOutcome): void {
       counts[outcome]++;
-      if (outcome === 'fetched' || outcome === 'placeholder') return;
+      if (outcome === 'fetched') return;
       const reason = brief(entry.reason, LONGEST_SHOWN);
       // Once for each host: the lines of its pictures would hide all others.
       const line = outcome === 'notNamed' ? reason : `${brief(entry.url, LONGEST_SHOWN)}: ${reason}`;
@@ -245,9 +230,8 @@ interface FetchResult {
 /** `isAnyHostNamed`: a host may be asked. */
 function describeFetch(result: FetchResult, isAnyHostNamed: boolean) {
   const { originals, total, mediaUrl, relinked, shrunk, stopped } = result;
-  const { fetched, present, gone, placeholder, notNamed, failed } = originals;
+  const { fetched, present, gone, notNamed, failed } = originals;
   const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
-  if (placeholder > 0) counts.push(`${placeholder} refused as placeholders`);
   if (notNamed > 0) counts.push(`${notNamed} on hosts that are not named`);
   const small = shrunk > 0 ? `\nsmall files made of ${counted(shrunk, 'picture')}` : '';
   const linked = `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`;

@@ -9,8 +9,6 @@ interface Receiving {
   readonly options: {
     /** Whether other files than pictures are wanted. */
     readonly files: boolean;
-    /** The hashes of pictures that are refused. */
-    readonly placeholder: readonly string[];
   };
   readonly folder: MediaFolder;
   /** The bytes that further copies may take. */
@@ -20,16 +18,13 @@ interface Receiving {
 /** A copy, or why there is none. */
 type ReceivedFile =
   | { readonly file: string; readonly bytes: number }
-  | { readonly reason: string; readonly kind: 'placeholder' | 'failed' };
+  | { readonly reason: string; readonly kind: 'failed' };
 
 /** The copies take all the room they may have. */
 export class QuotaReached extends Error {
   override name = 'QuotaReached';
   override message = 'given up: the copies take all of --media-quota';
 }
-
-/** The reason holds the hash, so that later runs know it. */
-export const placeholderReason = (sha256: string) => `placeholder ${sha256}`;
 
 export const fileReceiver =
   ({ folder, quota, options }: Receiving): BodyReader<ReceivedFile> =>
@@ -53,10 +48,7 @@ export const fileReceiver =
         hash.update(chunk);
         await incoming.write(chunk);
       }
-      const sha256 = hash.digest('hex');
-      if (options.placeholder.includes(sha256))
-        return { reason: placeholderReason(sha256), kind: 'placeholder' };
-      const file = `${sha256}.${extension}`;
+      const file = `${hash.digest('hex')}.${extension}`;
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes };
     } finally {

@@ -37,13 +37,13 @@ export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
 /**
  * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
- * lie in another folder than was given; only a placeholder is refused afterwards.
+ * lie in another folder than was given.
  */
 const SAVE = `
   INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
   ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
     ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
-  WHERE media.file IS NULL OR excluded.file IS NOT NULL OR excluded.reason LIKE 'placeholder %'`;
+  WHERE media.file IS NULL OR excluded.file IS NOT NULL`;
 
 export async function saveMedia(
   db: SqlAdapter,
