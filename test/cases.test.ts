@@ -2,7 +2,7 @@
 // wanted change, `npm test -- cases -u` writes the .out files anew: read their diff before you commit it.
 //
 // A case begins with `=== NAME`. Then come its steps, each a line:
-//   $ [NAME=VALUE …] ARGS             runs a command; `%` gives it a process of its own
+//   $ [NAME=VALUE …] ARGS             runs a command, `serve` up to the server's start; `%` gives it a process of its own
 //   & [NAME=VALUE …]                  serves with these settings; URL in a later command is its address
 //   > [METHOD] PATH [HEADER:VALUE …]  asks the server
 //   ~ NAME                            from now on the site at SITE (HOST) answers with the files NAME:/PATH, not http:/PATH
@@ -25,6 +25,7 @@ import {
   importInto,
   type LocalServer,
   newDatabase,
+  prepareServe,
   type Reply,
   run,
   spawned,
@@ -154,7 +155,8 @@ async function openSession(parts: readonly string[]) {
       const { env, args } = splitSettings(words.map(locate));
       const before = readTexts(folder);
       const options = { env: { DATABASE_URL: database, ...env }, input };
-      const { code, stdout, stderr } = await (how === '%' ? spawned : run)(args, options);
+      const here = args[0] === 'serve' ? prepareServe(args, options) : run(args, options);
+      const { code, stdout, stderr } = await (how === '%' ? spawned(args, options) : here);
       const written = [...readTexts(folder)].filter(([name, text]) => before.get(name) !== text);
       const now = await readDatabase(database);
       const isSame = now.join() === records.join() || (now[0] === NONE && args[0] !== 'import');

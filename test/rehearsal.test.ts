@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { fixture } from './files.ts';
-import { ask, databaseOf, dial, hearOut, json, type LocalServer, type Reply, run } from './rig.ts';
+import { ask, databaseOf, dial, hearOut, json, type LocalServer, prepareServe, type Reply } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PROFILE = '/b/api/username/ada';
@@ -210,18 +210,18 @@ describe('refusals', () => {
     ['--delay 5', {}, /go with --rehearse/],
     ['--seed 5', {}, /go with --rehearse/],
   ])('%s %j', async (args, env, sentence) => {
-    const { code, stderr } = await run(['serve', '--samples', '--check', ...args.split(' ')], { env });
+    const { code, stderr } = await prepareServe(['serve', '--samples', ...args.split(' ')], { env });
     expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
   });
 
   test.each(['127.0.0.2', '::1', 'localhost', '/run/x.sock'])('%s is not public', async (HOST) => {
-    const args = ['serve', '--samples', '--check', '--rehearse'];
-    expect((await run(args, { env: { HOST } })).code).toBe(0);
+    const args = ['serve', '--samples', '--rehearse'];
+    expect((await prepareServe(args, { env: { HOST } })).code).toBe(0);
   });
 
   test('--yes allows a public address', async () => {
-    const args = ['serve', '--samples', '--check', '--rehearse', '--yes'];
-    expect((await run(args, { env: { HOST: '0.0.0.0' } })).code).toBe(0);
+    const args = ['serve', '--samples', '--rehearse', '--yes'];
+    expect((await prepareServe(args, { env: { HOST: '0.0.0.0' } })).code).toBe(0);
   });
 });
 

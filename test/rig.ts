@@ -93,7 +93,22 @@ interface RunOptions {
 
 /** Runs a command in this process, which is much faster than starting one; only a server gets a process. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  if (args[0] === 'serve' && !args.includes('--check')) return spawned(args, options);
+  return args[0] === 'serve' ? await spawned(args, options) : await runHere(args, options);
+}
+
+/** Runs `serve` in this process up to where the server would start; its warnings are lines of standard error. */
+export const prepareServe = (args: readonly string[], options: RunOptions = {}) =>
+  runHere(args, options, (stderr) => ({
+    serve: async (_config, { warnings }) => {
+      for (const warning of warnings) stderr.push(`vitrine: ${warning}\n`);
+    },
+  }));
+
+async function runHere(
+  args: readonly string[],
+  options: RunOptions,
+  instead: (stderr: string[]) => Partial<Process> = () => ({}),
+): Promise<Ran> {
   const { env = {}, input = '', stdin = Readable.from([Buffer.from(input)]), signal } = options;
   const stdout: Buffer[] = [];
   const stderr: string[] = [];
@@ -101,6 +116,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     {
       ...processWith(env, stdout, stderr),
       stdin,
+      ...instead(stderr),
       stopSignal: () => signal ?? new AbortController().signal,
     },
     args,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
 import { png } from './pictures.ts';
-import { ask, databaseOf, json, type LocalServer, run } from './rig.ts';
+import { ask, databaseOf, json, type LocalServer, prepareServe } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
@@ -142,14 +142,14 @@ describe('relative pictures', () => {
   ])('%s is refused', async (avatar) => {
     const file = join(folder, 'wrong.ndjson');
     put('wrong.ndjson', ndjson({ ...MIRA, avatar }));
-    const { stderr } = await run(['serve', '--check', file]);
+    const { stderr } = await prepareServe(['serve', file]);
     expect(stderr).toContain('avatar: must be an absolute http or https URL');
   });
 
   test('need one folder of all files, or --files-url', async () => {
     const other = tempFile('shots.ndjson', ndjson(FERRY));
     const files = [join(folder, 'people.ndjson'), other];
-    const { stderr } = await run(['serve', '--check', ...files]);
+    const { stderr } = await prepareServe(['serve', ...files]);
     expect(stderr).toContain('avatar: must be an absolute http or https URL');
     const elsewhere = await serveHere({}, [...files, '--files-url', 'https://files.example.org/x']);
     expect(json(await ask(elsewhere, PROFILE)).avatar).toBe('https://files.example.org/x/img/mira.png');

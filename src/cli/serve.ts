@@ -1,21 +1,8 @@
 // `vitrine serve`
-import {
-  type Config,
-  listMounts,
-  lookalikes,
-  publicOrigin,
-  readConfig,
-  SETTING_NAMES,
-} from '../config/config.ts';
-import { describeData } from '../config/database-url.ts';
+import { type Config, lookalikes, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { findFilesUrl } from '../config/media.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import { KIND_NAMES } from '../records/kinds.ts';
-import { counted } from '../records/printable.ts';
 import type { RehearsalFlags } from '../rehearsal/rehearsal.ts';
-import { StoreError } from '../stores/errors.ts';
-import { openReader, openServed } from '../stores/open.ts';
-import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
@@ -23,7 +10,6 @@ import { findFilesFolder, serveFiles } from './serve-files.ts';
 
 interface ServeFlags extends SettingFlags, ReadingFlags, RehearsalFlags {
   readonly samples: boolean;
-  readonly check: boolean;
   readonly rehearse: boolean;
 }
 
@@ -31,7 +17,6 @@ export const command = (context: CommandContext) =>
   addReadingOptions(createCommand('serve', SETTING_NAMES))
     .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
     .option('--samples', 'serve sample users if no database is named', false)
-    .option('--check', 'say what would be served, and exit with 0, or with 2 if that cannot be', false)
     .option(
       '--rehearse',
       'let requests try slow, failing and empty answers, for front-ends that are being built',
@@ -60,20 +45,17 @@ ${examples(
   'vitrine serve --samples',
   'vitrine serve --database-url site.db --port 80 --base-url-a /',
   'vitrine serve --samples --rehearse --delay 300-800 --fail 5%',
-  'vitrine serve --check',
 )}`,
     )
     .action((files: string[], flags: ServeFlags) => runServe(files, flags, context));
 
 async function runServe(
   files: readonly string[],
-  { samples, check, rehearse, delay, fail, seed, yes, ...settings }: ServeFlags,
+  { samples, rehearse, delay, fail, seed, yes, ...settings }: ServeFlags,
   context: CommandContext,
 ): Promise<void> {
   const reading = pickReading(settings);
   const prepare = await chooseRehearsal({ rehearse, delay, fail, seed, yes }, context);
-  const run = (config: Config, warnings: string[], hooks?: ServeHooks) =>
-    check ? checkServe(config, warnings, context) : startServe(config, warnings, context, hooks);
   if (files.length > 0) {
     const { config, notes } = prepare(
       readConfig(settings, { ...UNCACHED, ...withoutDatabase(settings, context) }),
@@ -86,7 +68,7 @@ async function runServe(
     const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
     const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
     return await serveFiles({ files, ...reading, filesUrl }, context, (served, hooks) =>
-      run({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, hooks),
+      startServe({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, context, hooks),
     );
   }
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
@@ -100,7 +82,7 @@ async function runServe(
   const usual =
     config.databaseUrl === undefined ? readConfig(settings, { ...UNCACHED, ...context.environment }) : config;
   const prepared = prepare(usual);
-  await run(prepared.config, prepared.notes);
+  await startServe(prepared.config, prepared.notes, context);
 }
 
 /** What turns settings into those of a rehearsal, with lines about it; without --rehearse, nothing of it is loaded. */
@@ -154,46 +136,3 @@ function settingWarnings(config: Config, environment: CommandContext['environmen
 
 const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
   ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
-
-async function checkServe(config: Config, others: readonly string[], context: CommandContext): Promise<void> {
-  const { databaseUrl } = config;
-  const warnings = [...others, ...settingWarnings(config, context.environment)];
-  const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
-  const data = describeData(config);
-  const variants = Object.fromEntries(
-    listMounts(config).map(({ variant, base }) => [variant, describeAddress(config, base)]),
-  );
-  for (const warning of warnings) context.stderr.write(`vitrine: ${warning}\n`);
-  const lines = [
-    `would serve ${data}${counts === undefined ? '' : `: ${countsText(counts)}`}`,
-    ...Object.entries(variants).map(([variant, address]) => `variant ${variant.toUpperCase()}: ${address}`),
-  ];
-  context.report({ summary: lines.join('\n'), result: { data, counts, variants } });
-}
-
-const describeAddress = (config: Config, base: { origin: string | undefined; path: string }) =>
-  `${base.origin ?? describeOrigin(config)}${base.path}`;
-
-function describeOrigin({ host, port }: Config): string {
-  if (host.startsWith('/')) return `unix:${host}:`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-const countsText = (counts: Counts) => KIND_NAMES.map((kind) => counted(counts[kind], kind)).join(', ');
-
-/** Opens the data as the server does, and counts it. */
-async function readCounts(url: string, warnings: string[]): Promise<Counts> {
-  try {
-    const served = await openServed(url, ({ type, message }) => {
-      if (type !== 'data-changed') warnings.push(message);
-    });
-    const fault = await served.fault();
-    await served.close();
-    if (fault !== undefined) throw new UsageError(fault);
-    await using reader = await openReader(url);
-    return await reader.counts();
-  } catch (error) {
-    if (error instanceof StoreError) throw new UsageError(error.message);
-    throw error;
-  }
-}

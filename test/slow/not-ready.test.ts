@@ -1,9 +1,9 @@
 // A server without data says so, creates nothing, and goes live with the first import. Sample users are asked for.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lookalikes } from '../../src/config/config.ts';
-import { fixture, ROOT, tempFile, tempFolder } from '../files.ts';
+import { fixture, ROOT, tempFile } from '../files.ts';
 import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';
 import { ask, databaseOf, done, json, run, type Server, startServer } from '../rig.ts';
@@ -117,44 +117,6 @@ async function npmStart(env: Record<string, string>) {
   const server = await startServer(env);
   return { ...server, messages: linesOf(server).map(({ msg }) => msg) };
 }
-
-describe('serve --check', () => {
-  const check = (...args: string[]) => run(['serve', '--check', ...args]);
-
-  test('says what would be served', async () => {
-    const path = await databaseOf(fixture('microblog.ndjson'));
-    const { code, stdout } = await check('--database-url', path, '--base-url-c', '', '--port', '81');
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(
-        /^would serve \S+: \d+ microblog profiles, \d+ posts, 0 .*\nvariant A: http:\/\/127\.0\.0\.1:81\/a\nvariant B: [^\n]+\n$/,
-      ),
-    ]);
-    expect(readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(['site.db']);
-  });
-
-  test('of the sample users', async () => {
-    expect((await check('--samples')).stdout).toMatch(/^would serve the sample users\n/);
-  });
-
-  test.each([
-    ['a missing file', ['--database-url', join(tempFolder(), 'x.db')], 'does not exist'],
-    ['a folder', ['--database-url', tempFolder()], 'is a folder'],
-    ['a wrong setting', ['--samples', '--port', 'x'], '--port must'],
-    ['no database', [], 'name the database'],
-    [
-      'a database that does not answer',
-      ['--database-url', 'postgres://u:s3cret@127.0.0.1:1/x'],
-      'refuses connections',
-    ],
-  ])('exits with 2 for %s', async (_, args, words) => {
-    const { code, stdout, stderr } = await check(...args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
-    expect(stderr).toContain(words);
-    expect(stderr).not.toContain('s3cret');
-  });
-});
 
 test.each([
   ['DATABSE_URL', 'DATABASE_URL'],
