@@ -1,7 +1,8 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs, {
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -29,9 +30,9 @@ import {
 } from '../src/stores/open.ts';
 import type { Counts, StoreEvent } from '../src/stores/reader.ts';
 import { toStoreError } from '../src/stores/sqlite/errors.ts';
-import { copyOf, ndjson, tempFile, tempFolder } from './files.ts';
+import { copyOf, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { done, importInto, vitrine } from './rig.ts';
+import { done, endWithTests, importInto, vitrine } from './rig.ts';
 import { until } from './stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
@@ -202,6 +203,62 @@ test('commits of a writer that opened the file before it was noticed are served'
   expect(await has('eve')).toBe(true);
 });
 
+test('a log that holds commits to the file before refuses the new one, until it is removed', async () => {
+  const [path, other] = [copyOf(database), await fileOf('dan')];
+  const { events, poll, has } = await serveHere(path);
+  const killed = new Database(path);
+  killed.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
+  renameSync(other, path);
+  await poll(3);
+  const message = expect.stringMatching(
+    /site\.db-wal holds changes to another file.* remove .*The data before stays/,
+  );
+  expect([await has('cid'), events]).toEqual([true, [{ type: 'data-fault', message }]]);
+  killed.close();
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  await poll();
+  expect([await has('dan'), events.at(-1)]).toEqual([true, SWAPPED]);
+});
+
+test('a log that is moved in place together with its file is read, and kept', async () => {
+  const [path, other] = [copyOf(database), await fileOf('dan')];
+  const { poll, has } = await serveHere(path);
+  const writing = new Database(other);
+  writing.exec("UPDATE profiles SET user_key = 'eve'");
+  const moved = join(tempFolder(), 'moved.db');
+  for (const suffix of ['', '-wal']) copyFileSync(other + suffix, moved + suffix);
+  writing.close();
+  for (const suffix of ['-wal', '']) renameSync(moved + suffix, path + suffix);
+  await poll(2);
+  expect([await has('eve'), statSync(`${path}-wal`).size > 0]).toEqual([true, true]);
+});
+
+/** A program that opens a database as it lies there, and commits when it is told to. */
+const OTHER_WRITER = `
+  const db = require(process.argv[1])(process.argv[2]);
+  db.prepare('SELECT count(*) FROM profiles').get();
+  process.stdout.write('open');
+  process.stdin.once('data', () => {
+    db.exec("UPDATE profiles SET user_key = 'eve'; UPDATE vitrine SET generation = generation + 1");
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  });`;
+
+test('commits of a program that uses the log of the file before are served once they are in the file', async () => {
+  const [path, other] = [copyOf(database), await fileOf('dan')];
+  const { poll, has } = await serveHere(path);
+  expect(await has('ada')).toBe(true);
+  renameSync(other, path);
+  const sqlite = join(ROOT, 'node_modules/better-sqlite3');
+  const writer = endWithTests(spawn(process.execPath, ['-e', OTHER_WRITER, sqlite, path]));
+  await once(writer.stdout, 'data');
+  await poll();
+  expect([await has('dan'), openFiles(writer.pid, `${path}-wal`)]).toEqual([true, 0]);
+  writer.stdin.end('commit');
+  expect(await once(writer, 'close')).toEqual([0, null]);
+  await poll();
+  expect(await has('eve')).toBe(true);
+});
+
 const inode = (path: string) => statSync(path, { throwIfNoEntry: false })?.ino;
 
 /** A file with these users. */
@@ -347,6 +404,7 @@ test.each<[what: string, make: (path: string) => unknown, said: string]>([
   make(path);
   await poll(3);
   expect(events).toEqual([{ type: 'data-fault', message: `${path} ${said}. The data before stays.` }]);
+  expect(await has('ada')).toBe(true);
   rmSync(path, { recursive: true, force: true });
   renameSync(await fileOf('dan'), path);
   await poll();

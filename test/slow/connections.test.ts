@@ -76,22 +76,6 @@ describe('WRITE_TIMEOUT', () => {
     return sockets;
   }
 
-  test('ends connections whose client does not read, and makes room for others', async () => {
-    const brief = await startServer({
-      ...data,
-      WRITE_TIMEOUT: '500ms',
-      MAX_CONNECTIONS: '5',
-      ADMIN_PORT: '0',
-    });
-    await stuck(brief, 5);
-    const ended = () => linesOf(brief).filter(({ msg }) => /WRITE_TIMEOUT/.test(msg));
-    await until(
-      'the end of all five',
-      () => ended().reduce((sum, { count }) => sum + Number(count), 0) === 5,
-    );
-    expect((await ask(brief, ADA)).status).toBe(200);
-  });
-
   test('spares a client that reads slowly', async () => {
     const brief = await startServer({ ...data, WRITE_TIMEOUT: '2s' });
     const socket = await dial(brief);

@@ -1,6 +1,5 @@
-// Limits: request rate, timeouts, header size, connections, and load shedding while the event loop lags.
+// Limits: request rate, timeouts, and load shedding while the event loop lags.
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   ask,
@@ -156,39 +155,6 @@ describe('timeouts', () => {
         'close',
         '*',
       ]);
-  });
-});
-
-describe('sizes and connections', () => {
-  test('headers above the limit get 431', async () => {
-    const server = await serveHere();
-    const statusOf = async (length: number) =>
-      (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
-    expect([await statusOf(15_000), await statusOf(17_000)]).toEqual([200, 431]);
-  });
-
-  test('above the limit of connections, the one idle longest is closed for a new one', async () => {
-    const server = await serveHere({ MAX_CONNECTIONS: '3' });
-    const open: Socket[] = [];
-    const ask = async (socket: Socket) => {
-      socket.write(get(ADA));
-      await once(socket, 'data');
-    };
-    for (let nth = 0; nth < 3; nth++) {
-      open.push(await dial(server));
-      await ask(open[nth] as Socket);
-    }
-    const [first, second, third] = open as [Socket, Socket, Socket];
-    await ask(first);
-    for (const idleLongest of [second, third]) {
-      const closed = once(idleLongest, 'close');
-      const newcomer = await dial(server);
-      await ask(newcomer);
-      await closed;
-      open.push(newcomer);
-    }
-    await ask(first);
-    for (const socket of open) socket.destroy();
   });
 });
 

@@ -1,32 +1,13 @@
-// A published site behind real web servers, with exactly the configurations that are written: what they answer is what the
-// server answers.
-import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../src/http/observations.ts';
 import type { Entry } from '../../src/publish/manifest.ts';
-import { userKey } from '../../src/records/user-name.ts';
-import { fixture, ndjson, readLines, readRecords, tempFile, tempFolder, ugly } from '../files.ts';
+import { fixture, readLines, readRecords, tempFolder, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { sha256 } from '../pictures.ts';
 import { skipWithout } from '../programs.ts';
 import { HOSTS } from '../published-hosts.ts';
-import { blog, folio } from '../records.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  done,
-  hearOut,
-  importInto,
-  json,
-  type LocalServer,
-  newDatabase,
-  run,
-  spawned,
-  vitrine,
-} from '../rig.ts';
+import { folio } from '../records.ts';
+import { ask, databaseOf, dial, done, hearOut, type LocalServer, run, spawned } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 /** Headers that a host of files cannot have as the server has them. */
@@ -181,24 +162,6 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
         expect((await ask(host, '/nothing', { method: 'POST' })).status).toBe(404);
       });
 
-    test.each(['a', 'b', 'c'])('compare finds every user of variant %s the same', async (variant) => {
-      const users = entries.flatMap(
-        ({ path }) => path.match(`^data/${variant}/profile/(.*)\\.json$`)?.slice(1) ?? [],
-      );
-      const keys = new Set(users.map((user) => userKey(decodeURIComponent(user))));
-      const names = [...keys].filter((user) => !/^\.\.?$/.test(user));
-      const file = tempFile('users.txt', names.join('\n'));
-      const sites = [server.url, `http://127.0.0.1:${host.port}`].map((url) => `${url}/${variant}`);
-      const pace = ['--rate', '10000'];
-      const ran = await run(['compare', ...sites, '--variant', variant, '--users', file, '--json', ...pace]);
-      const { profiles, items } = json({ body: ran.stdout }).result;
-      expect([ran.code, profiles['same bytes'], items['same bytes']]).toEqual([
-        0,
-        names.length,
-        names.length,
-      ]);
-    });
-
     test('doctor says what the host is', async () => {
       const ran = await run(['doctor', `http://127.0.0.1:${host.port}/b`, '--user', 'ada']);
       const [first = ''] = ran.stdout.split('\n', 1);
@@ -316,63 +279,6 @@ test('a folder where none can be made is an error', async () => {
     env: { DATABASE_URL: database },
   });
   expect([code, stderr]).toEqual([1, expect.stringContaining('/proc/x')]);
-});
-
-describe('a run that is killed', () => {
-  const KILLS = 6;
-  const USERS = 200;
-  /** Every tenth user changes with each import. */
-  const isChanging = (at: number) => at % 10 === 0;
-
-  /** Checks that each file is the one of the manifest, and that there are no others; the import that all are of. */
-  function findGeneration(folder: string): string {
-    const files = join(folder, 'current/files');
-    const generations = new Set<string | undefined>();
-    const entries = entriesOf(folder);
-    for (const { path, sha256: sum } of entries) {
-      const body = readFileSync(join(files, path));
-      expect(sha256(body), path).toBe(sum);
-      const [, at] = /^data\/a\/profile\/u(\d+)\.json$/.exec(path) ?? [];
-      if (at !== undefined && isChanging(Number(at))) generations.add(JSON.parse(String(body)).name);
-    }
-    const found = readdirSync(files, { recursive: true, withFileTypes: true }).filter((file) =>
-      file.isFile(),
-    );
-    expect([found.length, generations.size]).toEqual([entries.length, 1]);
-    return [...generations][0] as string;
-  }
-
-  test('leaves the old state or the new one in service, and the next run completes', async () => {
-    const url = await newDatabase();
-    const folder = join(tempFolder(), 'site');
-    const people = Array.from({ length: USERS }, (_, at) => blog(at + 1, `u${at}`, { name: '0' }));
-    const args = ['publish', folder, '--for', 'nginx', '--without', 'cards,feeds'];
-    const env = { DATABASE_URL: url };
-    await importInto(url, ['-'], ndjson(...people));
-    await done(args, { env });
-    const began = performance.now();
-    await spawned(args, { env });
-    const whole = performance.now() - began;
-    let old = '0';
-    for (let kill = 1; kill <= KILLS; kill++) {
-      const name = String(kill);
-      const changed = people.filter((_, at) => isChanging(at)).map((person) => ({ ...person, name }));
-      await importInto(url, ['-'], ndjson(...changed));
-      const gone = `u${kill * 10 - 9}`;
-      if (kill % 3 === 0) await done(['takedown', '--family', 'microblog', gone], { env });
-      const child = vitrine(args, env);
-      const timer = setTimeout(() => child.kill('SIGKILL'), (whole * kill) / KILLS);
-      await once(child, 'close');
-      clearTimeout(timer);
-      expect([old, name]).toContain(findGeneration(folder));
-      await done(args, { env });
-      old = findGeneration(folder);
-      expect(old).toBe(name);
-      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'nginx.db']);
-      const left = kill % 3 === 0 ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
-      expect(left.filter((path) => path.endsWith(`/${gone}.json`))).toEqual([]);
-    }
-  });
 });
 
 const HOSTILE = 2_000;

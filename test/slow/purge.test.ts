@@ -1,16 +1,10 @@
-// Caches that keep answers for a day and are told what changed, with exactly the configurations that are printed; and a
-// provider that is down while imports are killed.
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { userTag } from '../../src/records/user-name.ts';
 import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { type Front, startFront, withoutProxy } from '../fronts.ts';
-import { startSite as startAnswering } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { ask, databaseOf, done, type Reply, type Server, startServer, vitrine } from '../rig.ts';
+import { ask, databaseOf, done, type Reply, type Server, startServer } from '../rig.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 
 const USERS = 100;
@@ -126,41 +120,4 @@ test.skipIf(withoutProxy('nginx'))('nginx keeps answers for a day, and nothing o
   await until('an error', async () => (await ask(front, dropped)).status === 503);
   await startServer(env);
   await until('an answer', async () => (await ask(front, dropped)).status === 200);
-});
-
-test('a provider that is down while an import is killed is told of everything later', async () => {
-  const told: string[] = [];
-  const waiting: ServerResponse[] = [];
-  let isDown = true;
-  const provider = await startAnswering(async (request, response) => {
-    const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    if (isDown) return void waiting.push(response);
-    told.push(...tags);
-    response.end();
-  });
-  const env = {
-    DATABASE_URL: await databaseOf(fileOf(EVERYBODY, () => false)),
-    PURGE: `post:${provider.url}`,
-    PURGE_TOKEN: 's3cret',
-  };
-  isDown = false;
-  await done(['purge'], { env });
-  expect(told.splice(0)).toEqual(['vitrine', 'vitrine']);
-  isDown = true;
-  const output: string[] = [];
-  const users = [7, 17, 27];
-  for (const user of users) {
-    const killed = vitrine(['import', fileOf([user], () => true)], env);
-    for (const stream of [killed.stdout, killed.stderr])
-      stream?.on('data', (text) => output.push(String(text)));
-    const before = waiting.length;
-    await until('the provider to be told', () => waiting.length > before);
-    killed.kill('SIGKILL');
-    await once(killed, 'close');
-  }
-  isDown = false;
-  output.push(await done(['import', fileOf([ADDED], () => true)], { env }));
-  const tags = [...users, ADDED].map((user) => userTag('portfolio', `user${user}`));
-  expect(told.sort()).toEqual([...tags, ...tags].sort());
-  expect(output.join('')).not.toContain('s3cret');
 });

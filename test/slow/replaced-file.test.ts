@@ -2,13 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { openWriter } from '../../src/stores/open.ts';
-import { copyOf, tempFolder } from '../files.ts';
+import { copyOf } from '../files.ts';
 import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, sources } from '../generation-files.ts';
 import { ask, run, startServer } from '../rig.ts';
-import { adminOf, generationOf, linesOf, logged, metricsOf, until } from '../stress.ts';
+import { generationOf, linesOf, until } from '../stress.ts';
 
 /** As root, a server runs as this account, whose files are not root's. */
 const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
@@ -35,84 +33,6 @@ test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
     expect(await server.stop()).toBe(0);
   },
 );
-
-test('a deleted file: its data stays online until a new file takes its place', async () => {
-  const path = copyOf(sources[0]?.fresh as string);
-  const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
-  expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
-  for (const name of fs.readdirSync(dirname(path))) fs.rmSync(join(dirname(path), name));
-  expect((await logged(server, /site\.db does not exist.* The data before stays/)).level).toBe(50);
-  expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(1);
-  expect(JSON.parse((await ask(adminOf(server), '/readyz')).body).warning).toMatch(/does not exist/);
-  for (let turn = 0; turn < 50; turn++)
-    for (const address of ADDRESSES)
-      expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[0]?.get(address)]);
-  expect((await ask(server, '/readyz')).status).toBe(200);
-  putInPlace(sources[4]?.fresh as string, path);
-  await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 4);
-  expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(0);
-});
-
-test('an import that opened the new file before the server noticed it is served', async () => {
-  const path = copyOf(sources[0]?.fresh as string);
-  const server = await startServer({ DATABASE_URL: path });
-  putInPlace(sources[1]?.snapshot as string, path);
-  // It adopts the log of the old file, which the server then removes.
-  const writer = await openWriter(path);
-  await logged(server, /another file took the place/);
-  // Its pages are in the server's cache then.
-  expect((await ask(server, PROFILE)).status).toBe(200);
-  expect(await writer.remove('portfolio', 'user3')).toBeDefined();
-  await writer.close();
-  await until('the removal', async () => (await ask(server, PROFILE)).status === 404);
-});
-
-test('a WAL of the old file is not applied to the new one', async () => {
-  const path = copyOf(sources[0]?.fresh as string);
-  const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
-  // A killed writer leaves its WAL behind.
-  const writing = new Database(path);
-  writing.pragma('wal_autocheckpoint = 0');
-  writing.exec("UPDATE profiles SET record = replace(record, 'generation 0', 'generation 5')");
-  fs.cpSync(`${path}-wal`, `${path}-kept`);
-  expect(generationOf((await ask(server, PROFILE)).body)).toBe(5);
-  putInPlace(sources[3]?.fresh as string, path);
-  expect((await logged(server, /The data before stays/)).msg).toMatch(/site\.db-wal.*remove/);
-  expect(generationOf((await ask(server, PROFILE)).body)).toBe(5);
-  await until('the metric', async () => (await metricsOf(server)).get('vitrine_store_waiting') === 1);
-  const ready = await ask(adminOf(server), '/readyz');
-  expect([ready.status, JSON.parse(ready.body)]).toEqual([
-    200,
-    { status: 'ready', warning: expect.stringMatching(/site\.db-wal.*remove/) },
-  ]);
-  // The log message advised this; the refused file then goes live without further action.
-  writing.close();
-  for (const suffix of ['-wal', '-shm']) fs.rmSync(`${path}${suffix}`, { force: true });
-  await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 3);
-  for (const address of ADDRESSES)
-    expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[3]?.get(address)]);
-});
-
-test('a WAL moved together with the new file is kept, with its commits', async () => {
-  const path = copyOf(sources[0]?.fresh as string);
-  const server = await startServer({ DATABASE_URL: path });
-  expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
-  const staging = copyOf(sources[3]?.fresh as string);
-  const writing = new Database(staging);
-  writing.pragma('wal_autocheckpoint = 0');
-  writing.exec("UPDATE profiles SET record = replace(record, 'generation 3', 'generation 5')");
-  const moved = join(tempFolder(), 'moved.db');
-  for (const suffix of ['', '-wal']) fs.cpSync(`${staging}${suffix}`, `${moved}${suffix}`);
-  writing.close();
-  fs.renameSync(`${moved}-wal`, `${path}-wal`);
-  fs.renameSync(moved, path);
-  await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 5);
-  const kept = new Database(path, { readonly: true });
-  expect(
-    kept.prepare("SELECT count(*) FROM profiles WHERE record LIKE '%generation 5%'").pluck().get(),
-  ).toBeGreaterThan(0);
-  kept.close();
-});
 
 test('a snapshot is served from a read-only folder', async () => {
   const path = copyOf(sources[2]?.snapshot as string);

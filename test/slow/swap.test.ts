@@ -1,16 +1,12 @@
-// Replacing the database file of a server under load: each file goes live, and no response mixes two.
-import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import { copyOf, ndjson } from '../files.ts';
+import { copyOf } from '../files.ts';
 import { ADDRESSES, EXPECTED, GENERATIONS, PROFILE, putInPlace, sources } from '../generation-files.ts';
 import { ask, type Reply, startServer } from '../rig.ts';
-import { bodiesOf, generation, generationOf, linesOf, startLoad, until } from '../stress.ts';
+import { generationOf, linesOf, startLoad, until } from '../stress.ts';
 
 const SWAPS = 66;
-const IMPORTS = 40;
 
 /** Each body is complete, belongs to one generation, and always has the same ETag. */
 function createJudge(expected: (number: number) => Map<string, string>) {
@@ -59,33 +55,5 @@ describe('under load', () => {
     // Only SQLite's own files remain beside the database, once the last check has ended.
     const ours = /^site\.db(-wal|-shm)?$/;
     await until('the end of checks', () => fs.readdirSync(dirname(path)).every((name) => ours.test(name)));
-  });
-
-  test(`${IMPORTS} imports, each visible in the next response and never undone`, async () => {
-    const path = copyOf(sources[0]?.fresh as string);
-    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
-    const known = new Map<number, Map<string, string>>();
-    const expected = (number: number) =>
-      known.get(number) ??
-      (known.set(number, bodiesOf(generation(number))).get(number) as Map<string, string>);
-    const judge = createJudge(expected);
-    let newest = 0;
-    const load = startLoad(server, ADDRESSES, judge);
-    const writer = new Worker(new URL('./swap-writer.ts', import.meta.url), { workerData: path });
-    for (let number = 1; number <= IMPORTS; number++) {
-      const imported = once(writer, 'message');
-      writer.postMessage({ text: ndjson(...generation(number)), replace: number % 2 === 0 });
-      const [tallies] = await imported;
-      expect(tallies['portfolio profile']).toMatchObject({ new: 0, unchanged: 0 });
-      for (const address of [PROFILE, '/a/api/?user=user9&post=true']) {
-        const seen = generationOf((await ask(server, address)).body) as number;
-        expect(seen).toBe(number);
-        newest = Math.max(newest, seen);
-      }
-    }
-    await writer.terminate();
-    expect(newest).toBe(IMPORTS);
-    expect(await load.stop()).toEqual([]);
-    expect(linesOf(server).filter(({ msg }) => /took the place/.test(msg))).toEqual([]);
   });
 });

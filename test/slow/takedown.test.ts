@@ -1,15 +1,15 @@
 // Takedowns hold: through imports, mirrors and swaps under load, against files that lack them, and beside long readers.
-import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openArchive } from '../../src/stores/open.ts';
 import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { newPath } from '../importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
-import { blog, folio, post, shot } from '../records.ts';
-import { ask, done, importInto, run, type Server, startServer } from '../rig.ts';
-import { logged, startLoad, until } from '../stress.ts';
+import { folio, shot } from '../records.ts';
+import { done, importInto, run, type Server, startServer } from '../rig.ts';
+import { logged, startLoad } from '../stress.ts';
 
 const USERS = 300;
 const TAKEN_DOWN = 250;
@@ -104,68 +104,6 @@ test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports, mirrors and swaps under l
   expect(await remaining(live)).toBe(2);
   expect(await server.stop()).toBe(0);
 }, 400_000);
-
-describe('a file that lacks takedowns', () => {
-  const RECORDS = ndjson(folio(1, 'ada'), shot(10, 1), folio(2, 'bob'), blog(1, 'kim'), post(1, 1));
-  const ADA = '/b/api/username/ada';
-
-  async function fileOf(...takenDown: string[]): Promise<string> {
-    const path = newPath();
-    await importInto(path, ['-'], RECORDS);
-    if (takenDown.length > 0) await takedown(path, '--family', 'portfolio', ...takenDown);
-    return path;
-  }
-
-  async function snapshotOf(path: string): Promise<string> {
-    const copy = `${path}.snapshot`;
-    await done(['snapshot', '--database-url', path, copy]);
-    return copy;
-  }
-
-  /** A server of a file in which ada was taken down. */
-  async function start(): Promise<{ path: string; server: Server; put: (file: string) => void }> {
-    const path = await fileOf('ada');
-    const server = await startServer({ DATABASE_URL: path });
-    expect((await ask(server, ADA)).status).toBe(404);
-    const put = (file: string) => {
-      copyFileSync(file, `${path}.incoming`);
-      renameSync(`${path}.incoming`, path);
-    };
-    return { path, server, put };
-  }
-
-  test('is refused, until it takes them over', async () => {
-    const { path, server, put } = await start();
-    const before = await snapshotOf(path);
-    put(await snapshotOf(await fileOf()));
-    expect((await logged(server, /The data before stays/)).msg).toMatch(
-      /site\.db lacks 3 of the 3 hashes of takedowns.*vitrine takedown --from/,
-    );
-    expect((await ask(server, ADA)).status).toBe(404);
-    // Its own takedown of the same user has another salt: nobody can tell that it is the same.
-    const next = await fileOf('ada', 'bob');
-    const from = server.log.length;
-    put(await snapshotOf(next));
-    await logged(server, /lacks 3 of the 3/, from);
-    await takedown(next, '--from', before);
-    put(await snapshotOf(next));
-    await until('bob to go', async () => (await ask(server, '/b/api/username/bob')).status === 404);
-    expect((await ask(server, ADA)).status).toBe(404);
-    expect(await server.stop()).toBe(0);
-  });
-
-  test('is refused although the file before was damaged', async () => {
-    const { path, server, put } = await start();
-    const db = new Database(path);
-    const size = db.pragma('page_size', { simple: true }) as number;
-    db.close();
-    const bytes = readFileSync(path);
-    copyFileSync(tempFile('damaged', bytes.fill(0xff, size)), path);
-    put(await snapshotOf(await fileOf()));
-    await logged(server, /lacks 3 of the 3/);
-    expect(await server.stop()).toBe(0);
-  });
-});
 
 test('a long reader keeps deleted data in the file: the command says so, and repeating it erases them', async () => {
   const path = newPath();

@@ -49,6 +49,7 @@ describe('two workers', () => {
   it('a removed file is a warning on the admin port', async () => {
     renameSync(database, `${database}.away`);
     await until('it', async () => (await ask(admin, '/readyz')).body.includes('.db does not exist'));
+    expect((await ask(admin, '/metrics')).body).toMatch(/^vitrine_store_waiting 1$/m);
     renameSync(`${database}.away`, database);
     await until('it', async () => (await ask(admin, '/readyz')).body === '{"status":"ready"}');
   });
