@@ -18,7 +18,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { countOnce } from '../src/stores/counts.ts';
 import {
   checkDatabase,
   migrateDatabase,
@@ -28,7 +27,7 @@ import {
   openWriter,
   snapshotDatabase,
 } from '../src/stores/open.ts';
-import type { Counts, StoreEvent } from '../src/stores/reader.ts';
+import { type Counts, countOnce, type StoreEvent } from '../src/stores/reader.ts';
 import { toStoreError } from '../src/stores/sqlite/errors.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';

@@ -14,8 +14,8 @@ import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { readBase } from '../remote/base-url.ts';
 import type { UserSource } from '../remote/user-list.ts';
+import { type RemovalLimit, USUAL_LIMIT } from '../stores/load.ts';
 import type { Counts } from '../stores/reader.ts';
-import { type RemovalLimit, USUAL_LIMIT } from '../stores/removal-limit.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { type CommandContext, SETTINGS_GROUP, UsageError } from './context.ts';
 

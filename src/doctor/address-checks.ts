@@ -2,8 +2,19 @@
 import { brief } from '../records/printable.ts';
 import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
-import { isProfile, objectIn, readCode } from './site.ts';
+import {
+  broken,
+  type Check,
+  type Finding,
+  isProfile,
+  NEEDS_USER,
+  objectIn,
+  ok,
+  quoted,
+  readCode,
+  unchecked,
+  unclear,
+} from './site.ts';
 
 const address: Check = {
   name: 'address',

@@ -1,8 +1,18 @@
 // Whether responses can be cached and revalidated, and what a cache on the way does with them.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
-import { type ExaminedSite, isProfile, readCode } from './site.ts';
+import {
+  broken,
+  type Check,
+  type ExaminedSite,
+  type Finding,
+  isProfile,
+  ok,
+  quoted,
+  readCode,
+  suggestion,
+  unclear,
+} from './site.ts';
 
 const etag: Check = {
   name: 'ETag',

@@ -4,9 +4,16 @@ import { createHttpClient, SiteError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
-import { type Check, type Finding, NEEDS_USER, unchecked as notMade } from './check.ts';
 import { RESPONSE_CHECKS, TRANSPORT_CHECKS } from './response-checks.ts';
-import { createSend, type ExaminedSite, examineSite } from './site.ts';
+import {
+  type Check,
+  createSend,
+  type ExaminedSite,
+  examineSite,
+  type Finding,
+  NEEDS_USER,
+  unchecked as notMade,
+} from './site.ts';
 
 export interface DoctorOptions {
   readonly base: URL;

@@ -3,8 +3,19 @@ import { WORTH_COMPRESSING } from '../http/headers.ts';
 import { RECEIVED_OVER } from '../http/observations.ts';
 import { MEDIA_NAME, mediaType } from '../records/media-types.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
-import { type ExaminedSite, isPrivate, isProfile, readCode } from './site.ts';
+import {
+  broken,
+  type Check,
+  type ExaminedSite,
+  type Finding,
+  isPrivate,
+  isProfile,
+  ok,
+  quoted,
+  readCode,
+  suggestion,
+  unclear,
+} from './site.ts';
 
 const type: Check = {
   name: 'content type',

@@ -10,8 +10,7 @@ import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
-import type { Load, Tallies } from '../stores/load.ts';
-import type { RemovalLimit } from '../stores/removal-limit.ts';
+import type { Load, RemovalLimit, Tallies } from '../stores/load.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { ExportFacts, RecordMap } from './map.ts';
 import {

@@ -1,15 +1,16 @@
-// What both route styles share: the user name as input, the response schemas, and finding and sending an answer.
-
+// The lookups of a user: what both route styles share, which is the user name as input, the response schemas, and finding and
+// sending an answer; then the two styles.
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
-import type { BaseUrl } from '../config/mount.ts';
+import { type BaseUrl, hostConstraint } from '../config/mount.ts';
 import { type AnswerWriter, acceptsGzip, knownEtags, NotModified, writeAnswer } from '../http/answer.ts';
 import { type ErrorCode, errorResponses, sendFailure } from '../http/errors.ts';
 import { FAULT } from '../http/input.ts';
 import type { Operation } from '../http/observations.ts';
 import type { TagUser } from '../http/user-tags.ts';
-import type { Family } from '../records/kinds.ts';
+import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
@@ -141,3 +142,121 @@ async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): 
   tagUser?.(reply.raw, family, key);
   sendFailure(reply, code);
 }
+
+// Variants B and C: the path names the user.
+
+const Params = Type.Object({ username: UserInput });
+
+export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
+  const { variant, base, addresses } = options;
+  const { Profile, Items } = variantBodies(variant);
+  const letter = variant.toUpperCase();
+  const lookups = createLookups(options);
+  const { operations } = lookups;
+
+  const profile = {
+    constraints: hostConstraint(base),
+    config: { operation: operations.profile },
+    schema: {
+      operationId: `getProfile${letter}`,
+      summary: "Get a user's profile",
+      description: 'The profile of the user with this name.',
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(options, Profile),
+    },
+  };
+  app.get(addresses.profile, profile, function getProfile(request, reply) {
+    return sendProfile(lookups, request, reply, request.params.username);
+  });
+
+  const items = {
+    constraints: hostConstraint(base),
+    config: { operation: operations.items },
+    schema: {
+      operationId: `getItems${letter}`,
+      summary: "Get a user's newest shots",
+      description: `The newest ${ITEM_CAP} shots of the user with this name, newest first, as \`${VARIANTS[variant].collection}\`.`,
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(options, Items),
+    },
+  };
+  app.get(addresses.items, items, function getItems(request, reply) {
+    return sendItems(lookups, request, reply, request.params.username);
+  });
+
+  // Without a name these would be unknown addresses.
+  const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [
+    [addresses.profile.replace('/:username', ''), operations.profile],
+    [addresses.profile.replace(':username', ''), operations.profile],
+    [addresses.items.replace(':username', ''), operations.items],
+  ];
+  for (const [url, operation] of withoutUser)
+    app.get(
+      url,
+      {
+        constraints: hostConstraint(base),
+        config: { operation },
+        schema: { hide: true, response: errorResponses('USER_MISSING') },
+      },
+      (_request, reply) => void sendFailure(reply, 'USER_MISSING'),
+    );
+  done();
+};
+
+// Variant A: the query names the user, and asks for the items.
+
+const Query = Type.Object({
+  user: UserInput,
+  post: Type.Optional(
+    Type.Literal('true', {
+      description: 'Ask for the newest posts instead of the profile.',
+      [FAULT]: 'POST_MALFORMED',
+    }),
+  ),
+});
+
+export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
+  const { variant, base, addresses } = options;
+  const { Profile, Items } = variantBodies(variant);
+  const letter = variant.toUpperCase();
+  const lookups = createLookups(options);
+  const { operations } = lookups;
+
+  const chooseOperation = (query: unknown) =>
+    (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
+
+  const schema = {
+    operationId: `getProfileOrItems${letter}`,
+    summary: "Get a user's profile, or newest posts",
+    description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${base.path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
+    tags: [`Variant ${letter}`],
+    querystring: Query,
+    response: lookupResponses(
+      options,
+      Type.Union([Profile, Items], { description: 'The profile, or the list of posts.' }),
+      'USER_REPEATED',
+      'POST_MALFORMED',
+    ),
+  };
+  const [path = ''] = addresses.profile.split('?');
+  for (const url of [path.replace(/\/$/, ''), path])
+    app.get(
+      url,
+      {
+        // Only the address that ends with it: the other one is the first of the two.
+        prefixTrailingSlash: 'slash',
+        constraints: hostConstraint(base),
+        config: { operation: chooseOperation },
+        schema: { ...schema, hide: url.endsWith('/') },
+      },
+      function getProfileOrItems(request, reply) {
+        const { user, post } = request.query;
+        return post === undefined
+          ? sendProfile(lookups, request, reply, user)
+          : sendItems(lookups, request, reply, user);
+      },
+    );
+  done();
+};

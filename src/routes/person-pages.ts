@@ -1,11 +1,9 @@
 // The pages of people, and what stands at the addresses around them. Browsers get pages, also of what is not there;
 // programs get JSON.
-import type { Static } from '@sinclair/typebox';
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
-import type { Mount } from '../config/mount.ts';
-import { hostConstraint, isOnHost } from '../config/mount.ts';
+import { hostConstraint, isOnHost, type Mount } from '../config/mount.ts';
 import { sendRendered } from '../http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
 import { caching, NOT_FOUND_CACHING, PRIVATE } from '../http/headers.ts';

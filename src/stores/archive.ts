@@ -1,7 +1,6 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns and fetches of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
-import { COUNTS, countsFrom } from './counts.ts';
 import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
 import {
   copiesAfter,
@@ -11,7 +10,7 @@ import {
   readWidths,
   servedText,
 } from './media-statements.ts';
-import type { Awaitable, Counts } from './reader.ts';
+import { type Awaitable, COUNTS, type Counts, countsFrom } from './reader.ts';
 import { findFaults } from './soundness.ts';
 import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';

@@ -4,7 +4,14 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import type { LoadOptions, Misfit, Tallies, Tally } from './load.ts';
+import {
+  type LoadOptions,
+  type Misfit,
+  type Removal,
+  refuseExcess,
+  type Tallies,
+  type Tally,
+} from './load.ts';
 import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
   COUNT_CHANGED,
@@ -14,7 +21,6 @@ import {
   stagedKind,
   statementsFor,
 } from './merge-statements.ts';
-import { type Removal, refuseExcess } from './removal-limit.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
 

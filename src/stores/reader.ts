@@ -1,5 +1,5 @@
 // The reading side, which every store offers. A method may answer now or later.
-import type { Family, KindName } from '../records/kinds.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import type { PictureFacts } from './media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
@@ -91,7 +91,7 @@ export interface HistoryOptions {
   readonly skip?: number;
 }
 
-export interface SizesOptions extends HistoryOptions {
+interface SizesOptions extends HistoryOptions {
   /** `newer`: from the item on towards the newest one. */
   readonly side?: 'older' | 'newer';
 }
@@ -136,4 +136,39 @@ export interface Reader {
   /** Why the data cannot be read, as a sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;
+}
+
+// How many records there are. Counting reads every key, so the metrics do it once for each version of the data.
+
+/** Its rows are what `countsFrom` takes. */
+export const COUNTS = `
+  SELECT 'profile', family, count(*) FROM profiles GROUP BY family
+  UNION ALL SELECT 'item', family, count(*) FROM items GROUP BY family`;
+
+export function countsFrom(rows: readonly (readonly unknown[])[]): Counts {
+  const counts = new Map(rows.map(([role, family, count]) => [`${role} ${family}`, Number(count)]));
+  const entries = KIND_NAMES.map((kind) => {
+    const { role, family } = KINDS[kind];
+    return [kind, counts.get(`${role} ${family}`) ?? 0];
+  });
+  return Object.fromEntries(entries) as Counts;
+}
+
+/** While `count` fails, the last counts stay, and the next call tries again. */
+export function countOnce(version: () => number, count: () => Promise<Counts | undefined>) {
+  let counted = Number.NaN;
+  let counts = Promise.resolve(countsFrom([]));
+
+  return () => {
+    if (counted === version()) return counts;
+    counted = version();
+    const before = counts;
+    counts = count()
+      .then((found) => found ?? Promise.reject())
+      .catch(() => {
+        counted = Number.NaN;
+        return before;
+      });
+    return counts;
+  };
 }

@@ -3,13 +3,13 @@ import type pg from 'pg';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { countOnce } from '../counts.ts';
 import { forEachFamily, forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
 import { factsByFile } from '../media-statements.ts';
 import { answerWith } from '../packing.ts';
 import {
   type Answer,
   type Counts,
+  countOnce,
   importTime,
   MOST_BYTES,
   type Reader,

@@ -1,8 +1,8 @@
 // The file that is served. Its data may change, another file may be renamed over it, and there may be no file yet: the path is
 // looked at four times a second. What comes has the checks of a start, and is served, or refused with one line in the log.
-import { countOnce } from '../counts.ts';
+
 import { NoDataError, StoreError } from '../errors.ts';
-import type { Reader, StoreListener } from '../reader.ts';
+import { countOnce, type Reader, type StoreListener } from '../reader.ts';
 import { toStoreError } from './errors.ts';
 import {
   type FileStats,
