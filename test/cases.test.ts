@@ -155,8 +155,8 @@ async function openSession(parts: readonly string[]) {
       const { env, args } = splitSettings(words.map(locate));
       const before = readTexts(folder);
       const options = { env: { DATABASE_URL: database, ...env }, input };
-      const here = args[0] === 'serve' ? prepareServe(args, options) : run(args, options);
-      const { code, stdout, stderr } = await (how === '%' ? spawned(args, options) : here);
+      const here = args[0] === 'serve' ? prepareServe : run;
+      const { code, stdout, stderr } = await (how === '%' ? spawned : here)(args, options);
       const written = [...readTexts(folder)].filter(([name, text]) => before.get(name) !== text);
       const now = await readDatabase(database);
       const isSame = now.join() === records.join() || (now[0] === NONE && args[0] !== 'import');
