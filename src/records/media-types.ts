@@ -18,8 +18,8 @@ export type Extension = keyof typeof MEDIA_TYPES;
 /** The widths of the small WebP files that are made of a picture. */
 export const SMALL_WIDTHS = [480, 960] as const;
 
-const COPY = `[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})`;
 /** The pattern of a copy's name: SHA-256 and extension. */
+export const COPY = `[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})`;
 export const COPY_NAME = `^${COPY}$`;
 /** The same, or that of a small file: SHA-256 of the copy, width and extension. */
 export const MEDIA_NAME = `^(?:${COPY}|[0-9a-f]{64}-(?:${SMALL_WIDTHS.join('|')})\\.webp)$`;

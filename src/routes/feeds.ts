@@ -10,7 +10,7 @@ import { VARIANTS } from '../variants.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
-import { readPerson } from '../views/read-person.ts';
+import { parsePerson } from '../views/read-person.ts';
 import { isFeedBorder, isId, readFeed } from './history.ts';
 import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
@@ -56,19 +56,16 @@ function createFeedSender(
     // A user has no item 0.
     const from = archive === undefined || isId(archive) ? archive : '0';
     const feed = await readFeed(store, family, key, from);
-    const body = feed?.profile.body;
-    if (!body) return sendAbsence(reply, username);
-    const { profile, items, older } = feed;
-    if (archive !== undefined && items.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
+    if (feed === undefined) return sendAbsence(reply, username);
+    const { profile, records, older } = feed;
+    if (archive !== undefined && records.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
     const etag = joinEtags(version(), profile.etag, feed.etag);
     // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
     const kept = archive === undefined || isFeedBorder(archive) ? caching(config) : PRIVATE;
     // Caches are not purged of items that the list of the newest does not have.
     tagUser(reply.raw, family, key, false);
-    return sendRendered(reply, { ...headers, ...kept, etag }, () => {
-      const person = readPerson(variant, JSON.parse(body.toString()), items);
-      const shown = { ...buildFeed(person), older, archive };
-      return write(shown);
-    });
+    return sendRendered(reply, { ...headers, ...kept, etag }, () =>
+      write({ ...buildFeed(parsePerson(variant, feed)), older, archive }),
+    );
   };
 }

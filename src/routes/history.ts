@@ -3,7 +3,6 @@
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { type History, type ItemSize, MOST_BYTES, type Reader } from '../stores/reader.ts';
-import type { Data } from '../views/read-person.ts';
 
 /** Ids are 1 to 2^63-1. */
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -29,17 +28,16 @@ function takePart({ profile, items, next }: History, count: number) {
   const shown = items.slice(0, count);
   const last = shown.at(-1)?.id;
   const behind = items[count]?.id ?? next;
-  const records = shown.map(({ record }) => record);
-  return { profile, items: records.map((record): Data => JSON.parse(record)), records, last, behind };
+  return { profile, records: shown.map(({ record }) => record), last, behind };
 }
 
 /** The newest items; `older` is the last of them if there are more. */
 export async function readNewest(store: Reader, family: Family, userKey: string, most = ITEM_CAP) {
   const history = await store.history(family, userKey, { limit: most + 1 });
   if (history === undefined) return undefined;
-  const { records, last, behind, ...part } = takePart(history, most);
+  const { last, behind, ...part } = takePart(history, most);
   const older = behind && last;
-  return { ...part, etag: computeEtag([...records, older].join()), older, newer: undefined };
+  return { ...part, etag: computeEtag([...part.records, older].join()), older, newer: undefined };
 }
 
 /** Further items, at most, where no border ends them before. */
@@ -51,8 +49,8 @@ export async function readFeed(store: Reader, family: Family, userKey: string, a
   const from = archive === undefined ? {} : { from: archive };
   const history = await store.history(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
   if (history === undefined) return undefined;
-  const { records, behind: older, ...part } = takePart(history, countInFeed(history.items, least));
-  return { ...part, etag: computeEtag([...records, older].join()), older };
+  const { behind: older, ...part } = takePart(history, countInFeed(history.items, least));
+  return { ...part, etag: computeEtag([...part.records, older].join()), older };
 }
 
 const countInFeed = (items: readonly { id: string }[], least: number) =>
@@ -83,11 +81,11 @@ export async function readOlder(store: Reader, family: Family, userKey: string, 
     store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
   if (history === undefined || history.items.length === 0) return undefined;
-  const { records, last, behind, ...part } = takePart(history, countOnPage(history.items));
+  const { last, behind, ...part } = takePart(history, countOnPage(history.items));
   const older = behind && last;
   const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
   const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
-  return { ...part, etag: computeEtag([...records, older, newer].join()), older, newer };
+  return { ...part, etag: computeEtag([...part.records, older, newer].join()), older, newer };
 }
 
 /** How many of these items are on a page that begins with the first one. */
@@ -116,9 +114,9 @@ export async function readItem(store: Reader, family: Family, userKey: string, i
     store.historySizes(family, userKey, { from: id, limit: 1, skip: 1, side: 'newer' }),
   ]);
   if (history === undefined) return undefined;
-  const { profile, items, records, behind: older } = takePart(history, 1);
-  const etag = computeEtag([...records, older, newer?.id].join());
-  return { profile, item: items[0], etag, older, newer: newer?.id };
+  const { behind: older, ...part } = takePart(history, 1);
+  const etag = computeEtag([...part.records, older, newer?.id].join());
+  return { ...part, etag, older, newer: newer?.id };
 }
 
 /** The index of the first item that ends a part, of those from `least` on. */

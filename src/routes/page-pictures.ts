@@ -2,23 +2,25 @@
 import type { Config } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { computeEtag } from '../records/etag.ts';
-import { COPY_NAME, smallName } from '../records/media-types.ts';
+import { COPY, smallName } from '../records/media-types.ts';
 import type { Reader } from '../stores/reader.ts';
-import type { Person } from '../views/person.ts';
 import type { KnownPictures } from '../views/pictures.ts';
 
-const COPY = new RegExp(COPY_NAME);
+const NAME = new RegExp(`^${COPY}`);
+/** A page of the longest history shows fewer. */
+const MOST_PICTURES = 200;
 
-/** Reads what is known of pictures by their addresses, in one query; without copies there is none. */
+/** Reads what is known of the copies that texts name, in one query; without copies there is none. */
 export function createPictureReader(config: Config, store: Reader) {
   const start = `${findMediaUrl(config)}/`;
 
-  return async (urls: readonly string[]): Promise<KnownPictures> => {
-    const files = new Set<string>();
-    for (const url of urls)
-      if (url.startsWith(start) && COPY.test(url.slice(start.length))) files.add(url.slice(start.length));
-    if (files.size === 0) return new Map();
-    const found = await store.pictures([...files]);
+  return async (texts: readonly string[]): Promise<KnownPictures> => {
+    // Of records as they are stored: JSON escapes nothing in such an address.
+    const files = texts
+      .flatMap((text) => text.split(start).slice(1))
+      .flatMap((rest) => NAME.exec(rest) ?? []);
+    if (files.length === 0) return new Map();
+    const found = await store.pictures([...new Set(files)].slice(0, MOST_PICTURES));
     return new Map(
       [...found].map(([file, { small, ...facts }]) => [
         start + file,
@@ -27,18 +29,6 @@ export function createPictureReader(config: Config, store: Reader) {
     );
   };
 }
-
-/** The addresses of all pictures that the page of a person may show. */
-export const listPictures = ({ cover, avatar, smallAvatar, items }: Person) => [
-  cover,
-  avatar,
-  smallAvatar,
-  ...items.flatMap(({ image, smallImage, extras }) => [
-    image,
-    smallImage,
-    ...extras.map(({ thumbnail }) => thumbnail),
-  ]),
-];
 
 /** What is known of the pictures of a page, as a part of its ETag. */
 export const picturesTag = (pictures: KnownPictures): readonly string[] =>

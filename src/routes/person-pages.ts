@@ -22,12 +22,12 @@ import { missingPage, type PageLink } from '../views/page.ts';
 import type { Item, Person } from '../views/person.ts';
 import { createPersonPage, missingPerson } from '../views/person-page.ts';
 import type { KnownPictures } from '../views/pictures.ts';
-import { type Data, readPerson } from '../views/read-person.ts';
+import { parsePerson, type StoredPerson } from '../views/read-person.ts';
 import { isForPeople, varyByAccept } from './error-pages.ts';
 import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
 import { isId, isPageBorder, readItem, readNewest, readOlder } from './history.ts';
 import { lookupResponses, UserInput } from './lookup.ts';
-import { createPictureReader, listPictures, picturesTag } from './page-pictures.ts';
+import { createPictureReader, picturesTag } from './page-pictures.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 import { pageHeaders } from './web-file.ts';
 
@@ -119,19 +119,19 @@ function createItemSender(options: PeopleOptions) {
     const { username, item: id = '' } = request.params;
     const key = userKey(username);
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
-    if (found?.item === undefined) return sendUnknown(request, reply, username, '../');
-    const { item, newer, older } = found;
-    return sendPage(reply, { ...found, key, isKept: true, items: [item] }, (person, pictures) =>
+    if (found === undefined || found.records.length === 0)
+      return sendUnknown(request, reply, username, '../');
+    const { newer, older } = found;
+    return sendPage(reply, { ...found, key, isKept: true }, (person, pictures) =>
       render({ person, item: person.items[0] as Item, newer, older, pictures }),
     );
   };
 }
 
 /** A part of a user's items, as of one moment. */
-interface Part {
+interface Part extends StoredPerson {
   readonly key: string;
   readonly profile: Answer;
-  readonly items: readonly Data[];
   readonly etag: string;
   /** Whether shared caches may keep the page. */
   readonly isKept: boolean;
@@ -149,15 +149,15 @@ function createPageSender({ config, mount, store }: PeopleOptions, version: () =
 
   return async (
     reply: FastifyReply,
-    { key, profile, items, etag, isKept, isLasting = false }: Part,
+    part: Part,
     render: (person: Person, pictures: KnownPictures) => string,
   ): Promise<FastifyReply> => {
-    const person = readPerson(variant, JSON.parse(String(profile.body)), items);
-    const pictures = await readPictures(listPictures(person));
+    const { key, profile, records, etag, isKept, isLasting = false } = part;
+    const pictures = await readPictures([String(profile.body), ...records]);
     const tags = [version(), profile.etag, etag, ...picturesTag(pictures)];
     const headers = { ...page, ...(isKept ? caching(config) : PRIVATE), etag: joinEtags(...tags) };
     tagUser(reply.raw, family, key, isLasting);
-    return sendRendered(reply, headers, () => render(person, pictures));
+    return sendRendered(reply, headers, () => render(parsePerson(variant, part), pictures));
   };
 }
 

@@ -13,7 +13,7 @@ import { userKey } from '../records/user-name.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Person } from '../views/person.ts';
-import { readPerson, specimen } from '../views/read-person.ts';
+import { parsePerson, specimen } from '../views/read-person.ts';
 import type { ExampleUsers } from './example-users.ts';
 import { readNewest } from './history.ts';
 import { missingUser } from './lookup.ts';
@@ -68,7 +68,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
         sendNotModified(reply, { ...template.headers, etag: joinEtags(...tags) });
         return true;
       }
-      const person = readPerson(variant, JSON.parse(String(found.profile.body)), found.items);
+      const person = parsePerson(variant, found);
       const rendered = await template.render(person);
       const { incomplete } = rendered as Partial<IncompleteReply>;
       const etag = joinEtags(...tags, ...(incomplete === undefined ? [] : ['incomplete']));

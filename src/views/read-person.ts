@@ -1,6 +1,7 @@
 // Reads a user from the stored profile and list of either family, and limits what their data can cost.
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../package-files.ts';
+import type { Answer } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { visible } from '../web/shown.js';
 import { escapeText } from './markup.ts';
@@ -27,6 +28,19 @@ const MAX_TAG = 60;
 const MAX_PARTS = 100;
 /** In characters of markup: an ampersand has five. A URL cannot be cut, so a longer one is left out. */
 const MAX_URL = 2000;
+
+/** A profile and items as they are stored. */
+export interface StoredPerson {
+  readonly profile: Pick<Answer, 'body'>;
+  readonly records: readonly string[];
+}
+
+export const parsePerson = (variant: Variant, { profile, records }: StoredPerson): Person =>
+  readPerson(
+    variant,
+    JSON.parse(String(profile.body)),
+    records.map((record) => JSON.parse(record)),
+  );
 
 /** `data` is a profile. */
 export function readPerson(variant: Variant, data: Data, items: readonly Data[]): Person {

@@ -41,8 +41,10 @@ const MONTHS = 'January February March April May June July August September Octo
 
 /** `2026-09-07` as people write it. */
 export function writtenDate(date) {
-  const [year, month, day] = date.slice(0, 10).split('-').map(Number);
-  return MONTHS[month - 1] === undefined ? 'Undated' : `${MONTHS[month - 1]} ${day}, ${year}`;
+  const month = MONTHS[date.slice(5, 7) - 1];
+  return month === undefined
+    ? 'Undated'
+    : `${month} ${Number(date.slice(8, 10))}, ${Number(date.slice(0, 4))}`;
 }
 
 /** 1284000 as 1,284,000. */
