@@ -5,6 +5,7 @@ import { listArchives, listOlder } from '../src/routes/history.ts';
 import { openReader } from '../src/stores/open.ts';
 import { escapeText } from '../src/views/markup.ts';
 import { ndjson, ugly } from './files.ts';
+import { change, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { ask, databaseOf, done, importInto, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -380,15 +381,96 @@ test('the image of the card stays small and within its frame whatever the texts'
   }
 });
 
-test('a directory of other looks and hosts has other ETags', async () => {
-  const DATABASE_URL = await databaseOf(folio(1, 'ada'));
-  const etagWith = async (more: Record<string, string>) => {
-    const own = await serveHere({ DATABASE_URL, DIRECTORY: 'on', BASE_URL_B: 'https://b.example', ...more });
-    return (await ask(own, '/people/b', { headers: { host: 'b.example' } })).headers.etag;
-  };
-  const SITE_LOGO = 'https://b.example/logo.png';
-  const first = await etagWith({});
-  expect(await etagWith({})).toBe(first);
-  expect(await etagWith({ SITE_LOGO })).not.toBe(first);
-  expect(await etagWith({ BASE_URL_B: 'http://b.example' })).not.toBe(first);
+describe('a page has another ETag after everything that changes it, and only then', () => {
+  const [PERSON, ITEM, LIST] = ['/people/b/ada', '/people/b/ada/8', '/people/b'];
+  const PAGES = [PERSON, ITEM, LIST];
+  const MEDIA_URL = 'https://b.example/media';
+  const FILE = `${'a'.repeat(64)}.jpg`;
+  const PICTURE = 'https://old.example/picture.jpg';
+  const base = { DIRECTORY: 'on', BASE_URL_B: 'https://b.example', MEDIA_URL };
+  const shotOf = (id: number, more = {}) =>
+    shot(id, 1, { date: `2026-01-${10 + id} 00:00:00`, large_image: PICTURE, ...more });
+  const ada = { avatar: PICTURE, cover_image: 'https://elsewhere.example/cover.jpg' };
+  const records = [folio(1, 'ada', ada), folio(2, 'bob')];
+  const shots = Array.from({ length: 15 }, (_, nth) => shotOf(nth + 1));
+  let url: string;
+  let own: LocalServer;
+  beforeAll(async () => {
+    url = await databaseOf(...records, ...shots);
+    await saveMedia(url, [{ url: PICTURE, file: FILE, bytes: 9, reason: null }]);
+    await change(url, (writer) => writer.relink(MEDIA_URL));
+    await change(url, (writer) => writer.savePicture(FILE, measured));
+    own = await serveHere({ ...base, DATABASE_URL: url });
+  });
+
+  async function read(from: LocalServer) {
+    const headers = { host: 'b.example' };
+    return await Promise.all(
+      PAGES.map(async (path) => {
+        const { body, headers: found } = await ask(from, path, { headers });
+        return { path, body, etag: String(found.etag) };
+      }),
+    );
+  }
+
+  /** The pages with another body; these, and no others, have another ETag. */
+  async function changed(before: Awaited<ReturnType<typeof read>>, after: LocalServer): Promise<string[]> {
+    const found: string[] = [];
+    for (const [nth, { path, body, etag }] of (await read(after)).entries()) {
+      const old = before[nth];
+      expect([path, etag === old?.etag]).toEqual([path, body === old?.body]);
+      const known = { host: 'b.example', 'if-none-match': String(old?.etag) };
+      expect((await ask(after, path, { headers: known })).status).toBe(body === old?.body ? 304 : 200);
+      if (body !== old?.body) found.push(path);
+    }
+    return found;
+  }
+
+  const load = (...more: object[]) => importInto(url, ['-'], ndjson(...more));
+  const takeDown = (...which: string[]) =>
+    done(['takedown', '--database-url', url, '--family', 'portfolio', ...which]);
+  const measured = { width: 800, height: 600, color: 'aabbcc', small: [480] };
+  const EVENTS: [name: string, happen: () => Promise<unknown>, pages: string[]][] = [
+    ['nothing', async () => {}, []],
+    ['a profile', () => load(folio(1, 'ada', { ...ada, name: 'Ada' })), PAGES],
+    ['an item', () => load(shotOf(8, { title: 'Another' })), [PERSON, ITEM]],
+    [
+      'an older item, to which a link leads',
+      () => load(shotOf(16, { date: '2025-01-01 00:00:00' })),
+      [PERSON],
+    ],
+    ['a newer neighbour', () => load(shotOf(17, { date: '2026-01-18 12:00:00' })), [PERSON, ITEM]],
+    ['an older neighbour', () => takeDown('--item', '7'), [PERSON, ITEM]],
+    [
+      'what is known of a picture',
+      () => change(url, (writer) => writer.savePicture(FILE, { ...measured, color: '000000' })),
+      PAGES,
+    ],
+    ['another user', () => load(folio(3, 'cara')), [LIST]],
+    ['a user who was taken down', () => takeDown('bob'), [LIST]],
+  ];
+  test.each(EVENTS)('in the data: %s', async (_name, happen, pages) => {
+    const before = await read(own);
+    await happen();
+    expect(await changed(before, own)).toEqual(pages);
+  });
+
+  test.each([
+    ['SITE_NAME', 'Gallery'],
+    ['SITE_LOGO', 'https://b.example/logo.png'],
+    ['SITE_URL', 'https://gallery.example'],
+    ['ACCENT', '#aa0000'],
+    ['IMAGE_HOSTS', 'https://img.example'],
+    ['MEDIA_URL', 'https://b.example/copies'],
+    ['BASE_URL_B', 'http://b.example'],
+    ['DIRECTORY', 'off'],
+  ])('in the settings: %s', async (name, value) => {
+    const before = await read(own);
+    const other = await serveHere({ ...base, DATABASE_URL: url, [name]: value });
+    const after = await read(other);
+    const others = after.filter(({ body }, nth) => body !== before[nth]?.body);
+    expect(others).not.toEqual([]);
+    for (const { path, etag } of others)
+      expect(before.find((page) => page.path === path)?.etag).not.toBe(etag);
+  });
 });

@@ -1,7 +1,6 @@
 // Reads a user from the stored profile and list of either family, and limits what their data can cost.
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../package-files.ts';
-import type { Answer } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { visible } from '../web/shown.js';
 import { escapeText } from './markup.ts';
@@ -31,7 +30,7 @@ const MAX_URL = 2000;
 
 /** A profile and items as they are stored. */
 export interface StoredPerson {
-  readonly profile: Pick<Answer, 'body'>;
+  readonly profile: { readonly body: Buffer | null };
   readonly records: readonly string[];
 }
 
