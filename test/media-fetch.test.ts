@@ -54,6 +54,19 @@ async function fetchOne(answer: Files[string], run: Partial<FetchOptions> = {}) 
 }
 
 describe('a fetch', () => {
+  test('that is ended by a signal while it links is linked by the next', async () => {
+    const host = await startFiles({ '/a': png('a') });
+    const store = await withAvatars(`${host.url}/a`);
+    const mediaDir = join(tempFolder(), 'media');
+    const onLinking = () => {
+      throw new Error('the signal');
+    };
+    await expect(fetchInto(store, [host.host], { mediaDir, onLinking })).rejects.toThrow('the signal');
+    expect(await urlOf(store)).toBeFalsy();
+    const { result } = await fetchInto(store, [host.host], { mediaDir });
+    expect([result.relinked, await urlOf(store)]).toEqual([1, MEDIA_URL]);
+  });
+
   test('does not bring back pictures of a user who is taken down meanwhile', async () => {
     const names = Array.from({ length: 300 }, (_, n) => `user${n}`);
     const answers: Files = Object.fromEntries(names.map((name) => [`/${name}`, png(name)]));

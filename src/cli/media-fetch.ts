@@ -107,7 +107,7 @@ export async function fetchMedia(
   place: MediaPlace,
   flags: MediaFlags,
   run: Pick<FetchOptions, 'sites' | 'signal'> & { readonly writer: Writer },
-  { stderr }: CommandContext,
+  { stderr, endBySignal }: CommandContext,
 ) {
   const { runFetch } = await import('../media/fetch.ts');
   return await runFetch({
@@ -119,5 +119,6 @@ export async function fetchMedia(
     mediaUrl: await linkingUrl(place),
     database: place.database,
     out: stderr,
+    onLinking: endBySignal,
   });
 }

@@ -19,6 +19,8 @@ interface FilesToServe extends ReadingFlags {
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
 type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: ServeHooks) => Promise<void>;
 
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 export async function serveFiles(
   source: FilesToServe,
   context: CommandContext,
@@ -27,13 +29,15 @@ export async function serveFiles(
   const { files, map } = source;
   const watched = map !== undefined && existsSync(map) ? [...files, map] : files;
   refuseUnfit(watched);
-  const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
+  const stopImport = context.stopSignal(STOP_SIGNALS);
   using folder = await createTemporaryFolder();
   const loader = createLoader(folder.path, source, watched, context);
-  const first = await loader.load(context.stderr, stop).catch((error) => {
-    if (!stop.aborted) throw error;
+  // What the signal leaves behind in the folder, the next run removes.
+  const first = await loader.load(context.stderr, stopImport, context.endBySignal).catch((error) => {
+    if (!stopImport.aborted) throw error;
   });
-  if (first === undefined || stop.aborted) return;
+  if (first === undefined || stopImport.aborted) return;
+  const stop = context.stopSignal(STOP_SIGNALS);
   const { records, faulty, before } = first;
   if (!first.isServed) {
     const failure = `nothing is served: ${countedPart(faulty, records, 'record')} wrong`;
@@ -121,13 +125,13 @@ function createLoader(
   let names: RegExp | undefined;
   const look = () => lookAt(watched, names);
 
-  async function load(out: Terminal, signal: AbortSignal) {
+  async function load(out: Terminal, signal: AbortSignal, onWriting?: () => void) {
     const { importFiles } = await import('../import/import.ts');
     const { openInputs } = await import('../import/import.ts');
     const { createImportReport, describeMended } = await import('../import/report.ts');
     using report = createImportReport(out);
     const options = { ...source, stdin, signal, replace: false, skipInvalid: false };
-    const run = { ...options, onProgress: report.progress, onFault: report.fault };
+    const run = { ...options, onProgress: report.progress, onFault: report.fault, onWriting };
     refuseUnfit(watched);
     const inputs = await openInputs(options);
     refuseUnfit(inputs.files);

@@ -33,6 +33,8 @@ export interface FetchOptions extends HostFlags {
   readonly writer: Pick<Writer, 'saveMedia' | 'savePicture' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
+  /** Called before the copies are linked, which cannot be interrupted. */
+  readonly onLinking?: () => void;
   readonly loadShrink?: () => Promise<Shrink | undefined>;
 }
 
@@ -136,7 +138,10 @@ async function fetchAndLink(fetch: Fetch) {
   } finally {
     await saver.flush();
     const { fetched, present } = outcomes.counts;
-    if (fetched + present > 0) relinked = await options.writer.relink(options.mediaUrl);
+    if (fetched + present > 0) {
+      options.onLinking?.();
+      relinked = await options.writer.relink(options.mediaUrl);
+    }
   }
   return { relinked, shrunk };
 }

@@ -1,6 +1,7 @@
 // A signal in the middle of a command about a whole database ends it soon, and leaves the database and other files as they were.
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
@@ -93,6 +94,48 @@ test('an import that waits to write, or writes, is ended by the signal', async (
   expect(await ended).toEqual([null, 'SIGTERM']);
   other.close();
   expect(await done(['import', '--database-url', path, file])).toMatch(/microblog profiles +1 /);
+});
+
+test('a relink that waits to write, or writes, is ended by the signal', async () => {
+  const path = await databaseOf(blog(1, 'ada'));
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const child = vitrine(['media', 'relink', '--database-url', path]);
+  const ended = once(child, 'exit');
+  await until('it to open the database', () => child.exitCode !== null || hasOpen(child.pid, `${path}-wal`));
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  other.close();
+});
+
+test('a server that writes the files it is to serve is ended by the signal', async () => {
+  const folder = tempFolder();
+  const read = join(folder, 'read');
+  const binding = createRequire(import.meta.url).resolve('better-sqlite3');
+  // It holds up the writing, for which SQLite waits for a minute.
+  const map = tempFile(
+    'map.mjs',
+    `import { readdirSync, writeFileSync } from 'node:fs';
+     import { createRequire } from 'node:module';
+     export default (record) => record;
+     export function end() {
+       const [served] = readdirSync(${JSON.stringify(folder)}).filter((name) => name.startsWith('vitrine-served-'));
+       const Database = createRequire(import.meta.url)(${JSON.stringify(binding)});
+       globalThis.other = new Database(${JSON.stringify(folder)} + '/' + served + '/next.db');
+       globalThis.other.exec('BEGIN IMMEDIATE');
+       writeFileSync(${JSON.stringify(read)}, '');
+     }`,
+  );
+  const file = tempFile('people.ndjson', ndjson(blog(2, 'bea')));
+  const child = vitrine(['serve', '--port', '0', '--map', map, file], { TMPDIR: folder });
+  const ended = once(child, 'exit');
+  await until('all records to be read', () => child.exitCode !== null || existsSync(read));
+  child.kill('SIGTERM');
+  // By its own handler if the signal came before the writing began; 1 is what the wait would end with.
+  expect([
+    [0, null],
+    [null, 'SIGTERM'],
+  ]).toContainEqual(await ended);
 });
 
 test('what others are writing, and what is no database, is not taken for a leftover', async () => {
