@@ -28,7 +28,9 @@ export const errorCode = (error: unknown): string => {
 
 function errorMessage(path: string, code: string, message: string): string {
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
-  if (code.startsWith('SQLITE_CORRUPT')) return `${path} is damaged: restore it from a copy.`;
+  // One read that failed is damage to SQLite as well.
+  if (code.startsWith('SQLITE_CORRUPT'))
+    return `${path} is damaged, or could not be read: if \`vitrine check\` says it again, restore it from a copy.`;
   if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
     return `The disk is full: nothing of this was written to ${path}.`;
   if (code.startsWith('SQLITE_BUSY'))

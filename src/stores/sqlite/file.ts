@@ -107,8 +107,9 @@ function isOfFirstImport(journal: string): boolean {
   return false;
 }
 
+/** Nothing is lost with what is moved away: another program may have written to the new file by the old log. */
 const foreignLog = (path: string) =>
-  `${path}-wal holds changes to another file, which was at ${path} before: remove ${path}-wal and ${path}-shm.`;
+  `${path}-wal holds changes to another file, which was at ${path} before: move ${path}-wal and ${path}-shm away.`;
 
 function pageSize(header: Buffer): number {
   const size = header.readUInt16BE(16);
