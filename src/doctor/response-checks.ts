@@ -242,14 +242,4 @@ function trustsClients({ origin: { hostname } }: ExaminedSite) {
   return broken(`${text}: TRUST_PROXY names more than the proxy, or the proxy passes the header on`);
 }
 
-const schemeAndHost: Check = {
-  name: 'scheme and host',
-  advice: 'Set X-Forwarded-Proto and Host to those of the request.',
-  ofProxy: true,
-  run: async () =>
-    unclear(
-      'X-Forwarded-Proto shows only as `protocol` in the access log, a lost Host only where a base URL names one',
-    ),
-};
-
-export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress, schemeAndHost];
+export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress];

@@ -346,11 +346,6 @@ test.each(['(ada', '[x', 'élodie', '\u{1f5bc}'])('published files of a user cal
   expect(report).toMatch(/^ok +address .*; files of `vitrine publish` for nginx/m);
 });
 
-test('what nothing shows from outside is said', async () => {
-  const { stdout } = await run(['doctor', `${server.url}/b`]);
-  expect(stdout).toMatch(/^could not tell {2}scheme and host +/m);
-});
-
 test('nothing listens', async () => {
   const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
   expect(code).toBe(1);
