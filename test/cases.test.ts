@@ -194,7 +194,7 @@ const readDatabase = async (database: string) =>
   (await recordsIn(database).catch(() => [NONE])).map(withoutDefaults);
 
 function splitSettings(words: readonly string[]) {
-  const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
+  const first = words.findIndex((word) => !/^[A-Za-z_]+=/.test(word));
   const settings = first === -1 ? words : words.slice(0, first);
   const env = Object.fromEntries(settings.map((word) => word.split(/=(.*)/s).slice(0, 2)));
   return { env, args: words.slice(settings.length) };

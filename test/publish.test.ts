@@ -104,23 +104,6 @@ const filesOf = (folder: string) =>
   );
 
 describe(`published from ${storeName()}`, () => {
-  test('what fails when the new files are served is a warning, and the next run completes it', async () => {
-    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
-    await publish();
-    const path = 'data/b/profile/ada.json';
-    const old = realpathSync(fileOf(folder, path));
-    await load(folio(1, 'ada', { name: 'New' }));
-    rmSync(old);
-    mkdirSync(join(old, 'in the way'), { recursive: true });
-    const { code, result } = await publish();
-    expect(code).toBe(0);
-    expect(result.warning).toContain('the new files are served, and the next run completes the second tree');
-    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('New');
-    await load(folio(1, 'ada', { name: 'Newer' }));
-    expect(await publish()).toMatchObject({ code: 0, stderr: '' });
-    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('Newer');
-  });
-
   test('publishes what the server answers, with a manifest of it', async () => {
     const { database, mediaDir, folder, publish } = await createSite();
     const copy = putCopy(mediaDir, 'a picture');
@@ -291,19 +274,6 @@ describe(`published from ${storeName()}`, () => {
   }, 240_000);
 });
 
-test.each(['feeds', 'pages', 'feeds,pages'])(
-  'a change of an old item is published without %s as well',
-  async (without) => {
-    const { folder, load, publish, env } = await createSite();
-    await publish('--without', without);
-    await load(post(1, 1, { post_details: 'Another text' }));
-    await publish('--without', without);
-    const other = join(plainFolder(), 'site');
-    await done(['publish', other, '--for', 'nginx', '--without', without], { env });
-    expect(filesOf(folder)).toEqual(filesOf(other));
-  },
-);
-
 /** Makes Node's functions behave as on a file system that ignores letter case. */
 const LOWER_CASE = `
 import fs from 'node:fs';
@@ -322,6 +292,36 @@ syncBuiltinESMExports();`;
 const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
 describeOnSqlite('the folder', () => {
   const changeState = (folder: string, sql: string) => executeSql(join(folder, 'trees/nginx.db'), sql);
+  test('what fails when the new files are served is a warning, and the next run completes it', async () => {
+    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    const path = 'data/b/profile/ada.json';
+    const old = realpathSync(fileOf(folder, path));
+    await load(folio(1, 'ada', { name: 'New' }));
+    rmSync(old);
+    mkdirSync(join(old, 'in the way'), { recursive: true });
+    const { code, result } = await publish();
+    expect(code).toBe(0);
+    expect(result.warning).toContain('the new files are served, and the next run completes the second tree');
+    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('New');
+    await load(folio(1, 'ada', { name: 'Newer' }));
+    expect(await publish()).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('Newer');
+  });
+
+  test.each(['feeds', 'pages', 'feeds,pages'])(
+    'a change of an old item is published without %s as well',
+    async (without) => {
+      const { folder, load, publish, env } = await createSite();
+      await publish('--without', without);
+      await load(post(1, 1, { post_details: 'Another text' }));
+      await publish('--without', without);
+      const other = join(plainFolder(), 'site');
+      await done(['publish', other, '--for', 'nginx', '--without', without], { env });
+      expect(filesOf(folder)).toEqual(filesOf(other));
+    },
+  );
+
   test.each<[string, (folder: string, other: string) => void]>([
     [
       'before it committed',
@@ -486,31 +486,19 @@ describeOnSqlite('the folder', () => {
     expect(filesOf(folder)).toEqual(filesOf(other));
   });
 
-  test('a signal ends a run, and what was published before is served', async () => {
+  test('a signal ends a run: what was published before is served, and what it has written is not taken for published', async () => {
     const site = await createSite(PEOPLE, NO_PAGES);
     await site.publish();
-    const served = readlinkSync(join(site.folder, 'current'));
-    await site.load(blog(1, 'Ada', { name: 'Another' }));
-    const stop = new AbortController();
-    const stopSoon = () => void setImmediate(() => stop.abort());
-    const more = { check: true, signal: stop.signal, without: new Set<Part>(['pages']) };
-    const stopped = publishHere(site, stopSoon, more);
-    await expect(stopped).rejects.toThrow('stopped: what was published before is served on');
-    expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
-    expect((await site.publish()).result).toMatchObject({ removed: 0 });
-  });
-
-  test('what a stopped run has written is not taken for published', async () => {
-    const site = await createSite(PEOPLE, NO_PAGES);
-    await site.publish();
-    const before = filesOf(site.folder);
+    const [before, served] = [filesOf(site.folder), readlinkSync(join(site.folder, 'current'))];
     await site.load(blog(1, 'Ada', { name: 'Eve' }));
     const stop = new AbortController();
     const written = join(site.folder, 'trees/1/files/data/a/profile/ada.json');
     const stopThen = () =>
       readFileSync(written, 'utf8').includes('Eve') ? stop.abort() : void setImmediate(stopThen);
     const more = { signal: stop.signal, without: new Set<Part>(['pages']) };
-    await expect(publishHere(site, stopThen, more)).rejects.toThrow('stopped');
+    const sentence = 'stopped: what was published before is served on';
+    await expect(publishHere(site, stopThen, more)).rejects.toThrow(sentence);
+    expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
     await site.load(blog(1, 'Ada', { name: 'Ada' }));
     expect((await site.publish()).code).toBe(0);
     expect(filesOf(site.folder)).toEqual(before);
@@ -551,17 +539,6 @@ describeOnSqlite('the folder', () => {
     const opened = openAnswers({ config, platform: 'nginx' }, { ...reader, firstUsers });
     // Which files there are is found by asking for each.
     await expect(opened).rejects.toThrow('a read failed');
-  });
-
-  test('headers are those of answers with 200', async () => {
-    const { database } = await createSite();
-    await using store = await openReader(database);
-    const config = { ...readConfig(), databaseUrl: database };
-    await using answers = await openAnswers({ config, platform: 'nginx' }, store);
-    const sample = { kind: 'data', path: 'data/b/profile/x.json', host: null } as Entry;
-    const read = (address: string) => answers.readHeaders([{ ...sample, address }]);
-    expect((await read('/b/api/username/ada')).fault).toBeUndefined();
-    expect((await read('/b/api/username/gone')).fault).toMatch('/b/api/username/gone was answered with 404');
   });
 
   test('what lacks a picture is incomplete, and written again by the next run', async () => {

@@ -45,6 +45,8 @@ export default defineConfig({
           name: 'torture',
           include: ['test/torture/*.test.ts'],
           testTimeout: 240_000,
+          // What they leave takes a busy disk long to remove.
+          hookTimeout: 240_000,
           maxConcurrency: 2,
         },
       },

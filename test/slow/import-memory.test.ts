@@ -22,12 +22,6 @@ function fileOfLines(head: string, lines: number, line: (number: number) => stri
   return path;
 }
 
-test('a CSV of 75,000 rows with three short columns', async () => {
-  const file = fileOfLines('id,username,totalPost\n', 75_000, (id) => `${id},u${id},0\n`);
-  const { code, stdout } = await importing(file);
-  expect([code, tally(stdout, 'microblog profiles')]).toEqual([0, [75_000, 0, 0, 0]]);
-});
-
 test.each<[what: string, lines: number, line: (number: number) => string]>([
   ['200,000 items without an owner', 200_000, (id) => `${JSON.stringify(post(id, id))}\n`],
   ['250,000 empty objects', 250_000, () => '{}\n'],
@@ -57,22 +51,6 @@ test.each<[what: string, head: string, line: (number: number) => string, foot: s
   expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 100_001 : 100_000]);
 });
 
-const answer = (id: number) =>
-  JSON.stringify({ id, username: `u${id}`, totalShots: 0, bio: 'x'.repeat(500) });
-const address = (id: number) => `http://old.example/api/username/u${id}`;
-
-function harEntry(id: number): string {
-  const response = { status: 200, content: { text: answer(id) } };
-  return `${id === 1 ? '' : ','}${JSON.stringify({ request: { method: 'GET', url: address(id) }, response })}`;
-}
-
-test('a HAR file of 20,000 answers', async () => {
-  const file = fileOfLines('{"log":{"entries":[', 20_000, harEntry);
-  appendFileSync(file, ']}}');
-  const { code, stdout } = await importing(file);
-  expect([code, tally(stdout, 'portfolio profiles')]).toEqual([0, [20_000, 0, 0, 0]]);
-});
-
 test('nothing grows beside the file of a first import', async () => {
   const source = join(tempFolder(), 'people.ndjson');
   await writePeople(source, 6000, 15);
@@ -86,10 +64,4 @@ test('nothing grows beside the file of a first import', async () => {
   clearInterval(sampling);
   expect(code).toBe(0);
   expect(beside).toBeLessThan(0.1 * sizeOf(''));
-});
-
-test('20,000 records of one user name', async () => {
-  const file = fileOfLines('', 20_000, (id) => `{"id":${id},"username":"same","totalShots":0}\n`);
-  const { code, stdout } = await importing('--skip-invalid', file);
-  expect([code, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, '19999 left out']);
 });

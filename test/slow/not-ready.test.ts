@@ -2,11 +2,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lookalikes } from '../../src/config/config.ts';
 import { fixture, ROOT, tempFile } from '../files.ts';
 import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';
-import { ask, databaseOf, done, json, run, type Server, startServer } from '../rig.ts';
+import { ask, databaseOf, done, json, type Server, startServer } from '../rig.ts';
 import { adminOf, linesOf, logged, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -83,17 +82,6 @@ test('a file that is put in place goes live, a damaged one is refused and said o
 });
 
 describe('without DATABASE_URL', () => {
-  test.each([[{}], [{ DATABASE_URL: ' ' }]])('serve is refused: %j', async (env: Record<string, string>) => {
-    const { code, stdout, stderr } = await run(['serve'], { env });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^vitrine: name the database: .*--samples serves sample users\n$/);
-  });
-
-  test('a misspelt variable is named', async () => {
-    const { stderr } = await run(['serve'], { env: { DATABSE_URL: 'site.db' } });
-    expect(stderr).toContain('\nvitrine: DATABSE_URL is not a setting: did you mean DATABASE_URL?\n');
-  });
-
   test('npm start says in its first line that it serves sample users', async () => {
     const server = await npmStart({ DATABASE_URl: '/data/site.db' });
     expect(server.messages[0]).toBe('DATABASE_URL is not set: serving sample users');
@@ -117,19 +105,3 @@ async function npmStart(env: Record<string, string>) {
   const server = await startServer(env);
   return { ...server, messages: linesOf(server).map(({ msg }) => msg) };
 }
-
-test.each([
-  ['DATABSE_URL', 'DATABASE_URL'],
-  ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
-  ['BASE_URL_D', 'BASE_URL_A'],
-  ['LOGLEVEL', 'LOG_LEVEL'],
-  ['Port', 'PORT'],
-])('%s looks like %s', (name, setting) => {
-  expect(lookalikes({ [name]: 'x' })).toEqual([`${name} is not a setting: did you mean ${setting}?`]);
-});
-
-test('ordinary variables look like no setting', () => {
-  const names = ['HOME', 'PATH', 'PWD', 'POST', 'HOSTNAME', 'LOGNAME', 'TERM', 'NODE_ENV', 'PGHOST', 'PORTS'];
-  expect(lookalikes(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([]);
-  expect(lookalikes({ DATABASE_URL: 'site.db', PORT: '80' })).toEqual([]);
-});
