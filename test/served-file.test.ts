@@ -29,7 +29,9 @@ import {
   snapshotDatabase,
 } from '../src/stores/open.ts';
 import { type Counts, countOnce, type StoreEvent } from '../src/stores/reader.ts';
+import { openForWriting } from '../src/stores/sqlite/connect.ts';
 import { toStoreError } from '../src/stores/sqlite/errors.ts';
+import { refuseForeignLog } from '../src/stores/sqlite/file.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
 import { done, endWithTests, importInto, vitrine } from './rig.ts';
@@ -71,6 +73,64 @@ describe.each(Object.entries(OPENERS))('%s refuses', (_, open) => {
     await snapshotDatabase(database, restored);
     await expect(open(restored)).rejects.toThrow(/site\.db-wal holds changes to another file.* move .* away/);
   });
+});
+
+test('a log that goes while its file is looked at is not said to be of another file', async () => {
+  const path = copyOf(database);
+  const other = new Database(path);
+  other.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
+  const { openSync } = fs;
+  const spy = vi.spyOn(fs, 'openSync').mockImplementation((file, ...rest) => {
+    if (file === path && other.open) {
+      // As at the end of an import that made the file, and was refused.
+      other.pragma('journal_mode = DELETE');
+      other.close();
+    }
+    return openSync(file, ...rest);
+  });
+  syncBuiltinESMExports();
+  expect(() => refuseForeignLog(path)).not.toThrow();
+  spy.mockRestore();
+  syncBuiltinESMExports();
+  expect(other.open).toBe(false);
+});
+
+test('a file that another process removes while it is opened is made anew', async () => {
+  const path = tempFile('site.db', '');
+  const { pragma } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
+    this: Database.Database,
+    ...args
+  ) {
+    if (args[0] === 'journal_mode = WAL') {
+      spy.mockRestore();
+      rmSync(path);
+    }
+    return pragma.apply(this, args);
+  });
+  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 1 } });
+});
+
+test('a file that another process makes while it is opened is not one of another program', async () => {
+  const path = tempFile('site.db', '');
+  const other = new Database(path);
+  other.pragma('journal_mode = WAL');
+  const { pragma } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
+    this: Database.Database,
+    ...args
+  ) {
+    const found = pragma.apply(this, args);
+    if (args[0] === 'application_id') {
+      spy.mockRestore();
+      openForWriting(path).close();
+    }
+    return found;
+  });
+  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  other.close();
+  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 1 } });
 });
 
 test('a log that belongs to its file is read', async () => {

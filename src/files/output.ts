@@ -91,9 +91,16 @@ export function openReplacement(file: string, isLeftover = isOldUnfinished) {
         // The file is in its place, and whole: this is no failure of the command.
       }
     },
-    discard: () => removeAll(path),
-    [Symbol.dispose]: () => removeAll(path),
+    discard: () => tryRemove(path),
+    [Symbol.dispose]: () => tryRemove(path),
   };
+}
+
+/** What cannot be removed is no failure of what was done, and not why something else failed: a later run removes it. */
+function tryRemove(path: string): void {
+  try {
+    removeAll(path);
+  } catch {}
 }
 
 function sync(path: string): void {
@@ -112,13 +119,14 @@ export const nameUnfinished = (file: string) => `${file}.${randomUUID()}.unfinis
 const OF_SQLITE = ['-journal', '-wal', '-shm'];
 const UNFINISHED = new RegExp(`\\.[0-9a-f-]{36}\\.unfinished(${OF_SQLITE.join('|')})?$`);
 
-export const isUnfinished = (path: string) => UNFINISHED.test(path);
+/** Whether this is a file of a run, and nothing was written to it for this long. */
+export const isUnfinished = (path: string, milliseconds: number) =>
+  UNFINISHED.test(path) && Date.now() - statSync(path).mtimeMs > milliseconds;
 
 /** No run pauses for so long while it writes a file. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 
-export const isOldUnfinished = (path: string) =>
-  isUnfinished(path) && Date.now() - statSync(path).mtimeMs > LEFTOVER_MS;
+export const isOldUnfinished = (path: string) => isUnfinished(path, LEFTOVER_MS);
 
 /** Removes what runs that were killed have left in a folder. */
 export function removeLeftovers(

@@ -5,7 +5,14 @@ import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors } from './errors.ts';
-import { refuseFirstImport, refuseForeignLog, refuseMissing, refuseOddFile } from './file.ts';
+import {
+  isSameFile,
+  readStats,
+  refuseFirstImport,
+  refuseForeignLog,
+  refuseMissing,
+  refuseOddFile,
+} from './file.ts';
 import { migrate, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
@@ -49,8 +56,15 @@ export function openExclusive(path: string, waitMs: number): OpenDatabase | unde
 }
 
 export function openForWriting(path: string): OpenDatabase {
-  removeForeignIndex(path);
-  return open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+  const { database } = readStats(path);
+  try {
+    removeForeignIndex(path);
+    return open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+  } catch (error) {
+    if (database === undefined || isSameFile(database, readStats(path).database)) throw error;
+    // Another import had made the file, was refused, and removed it meanwhile.
+    return openForWriting(path);
+  }
 }
 
 /**

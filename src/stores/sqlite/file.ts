@@ -77,7 +77,9 @@ export function refuseForeignLog(path: string): void {
   const header = readStart(path, 20);
   if (header.length < 20) return;
   const isInWalMode = header[18] === 2 && header[19] === 2;
-  if (!isInWalMode || log.readUInt32BE(8) !== pageSize(header)) throw new StoreError(foreignLog(path));
+  if (isInWalMode && log.readUInt32BE(8) === pageSize(header)) return;
+  // A file that leaves WAL mode meanwhile has lost its log before.
+  if (readStart(`${path}-wal`, 12).equals(log)) throw new StoreError(foreignLog(path));
 }
 
 const JOURNAL_MAGIC = 'd9d505f920a163d7';

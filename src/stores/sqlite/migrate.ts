@@ -25,12 +25,15 @@ export function migrate(db: Database): MigrationResult {
 
 export const readSchema = (db: Database) => db.pragma('user_version', { simple: true }) as number;
 
+const readOwner = (db: Database) => db.pragma('application_id', { simple: true }) as number;
+
 const hasNoTables = (db: Database) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
 
 /** Throws unless the file is ours, or empty, and not from a later version of this program. */
 export function refuseForeign(db: Database, path: string): void {
-  const owner = db.pragma('application_id', { simple: true }) as number;
-  if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !hasNoTables(db)))
+  // As of one moment: another process may be making the file.
+  const [owner, isEmpty] = db.transaction(() => [readOwner(db), hasNoTables(db)] as const)();
+  if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !isEmpty))
     throw new StoreError(`${path} is a database of another program.`);
   MIGRATIONS.refuseUnknown(path, readSchema(db));
 }

@@ -22,20 +22,15 @@ export function snapshot(path: string, target: string): void {
   describeErrors(target, copy.commit);
 }
 
-const BETWEEN_STEPS_MS = 200;
+/** Between two steps a run has its copy closed, for longer if the machine is busy or the run is paused. */
+const BETWEEN_STEPS_MS = 60_000;
 
 const DATED = /\d{8}T\d{6}Z\.db$/;
 
-/** Tells copies that were given up: of this database at once, since no process has them open, and of others when they are old. */
+/** Tells copies that were given up: of this database when no process has had them open for a minute, and of others when they are old. */
 export const isAbandoned = (prefix: string) => (path: string) =>
-  isOldUnfinished(path) || (isUnfinished(path) && basename(path).startsWith(prefix) && isGivenUp(path));
-
-/** Looks twice, since between two steps a process has its copy closed for a moment. */
-function isGivenUp(path: string): boolean {
-  if (!isFree(path)) return false;
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_STEPS_MS);
-  return isFree(path);
-}
+  isOldUnfinished(path) ||
+  (basename(path).startsWith(prefix) && isUnfinished(path, BETWEEN_STEPS_MS) && isFree(path));
 
 function isFree(path: string): boolean {
   using lock = openExclusive(path, 0);
