@@ -106,9 +106,10 @@ async function judge(): Promise<State> {
 }
 
 /** Gives both injectors their orders, for the system or for SQLite. */
-function arm({ k, fault }: Pick<Injection, 'k' | 'fault'>): void {
+function arm({ k, fault, isServed }: Pick<Injection, 'k' | 'fault' | 'isServed'>): void {
   const isSqlite = SQLITE_FAULTS.includes(fault);
-  const [lasting, sockets] = [fault.endsWith('+'), scenario.sockets === true];
+  // The connections of this process to a server must not fail.
+  const [lasting, sockets] = [fault.endsWith('+'), scenario.sockets === true && !isServed];
   const system = { k: isSqlite ? 0 : k, fault: fault.replace('+', ''), lasting, sockets };
   commandSqlite({ folder, k: isSqlite ? k : 0, fault });
   command({ folder, log, copy: killed, ...system });
@@ -126,7 +127,7 @@ async function prepare() {
   copyFolder(folder, before);
   const old = await judge();
   reset();
-  arm({ k: 0, fault: '' });
+  arm({ k: 0, fault: '', isServed: false });
   const { code, stderr } = await runCommand();
   disarm();
   if (code !== 0) throw new Error(`the command ends with ${code} without a fault: ${stderr}`);
@@ -154,7 +155,7 @@ let answers: Known | undefined;
 /** What a server answers before and after. */
 async function readKnown(): Promise<Known> {
   const read = (state: string) => readAnswers(join(state, 'site.db'));
-  return (answers ??= { old: await read(before), done: await read(after) });
+  return (answers ??= { old: await read(before), done: [await read(after)] });
 }
 
 /** Fails one call; what is wrong with what follows, a sentence each. */
@@ -163,7 +164,7 @@ async function inject({ k, fault, isServed }: Injection, expected: Awaited<Retur
   reset();
   rmSync(killed, { recursive: true, force: true });
   const runArmed = async () => {
-    arm({ k, fault });
+    arm({ k, fault, isServed });
     return await runCommand().finally(disarm);
   };
   const beside = known && (await runBeside(DATABASE, runArmed, known));
@@ -274,7 +275,8 @@ async function tortureScenario({ seed, seconds, k, fault, served }: Request): Pr
   for (const planned of plans) {
     if (k !== undefined && (planned.k !== k || planned.fault !== (fault ?? planned.fault))) continue;
     if (sum.injected > 0 && Date.now() > ends) break;
-    const one = { ...planned, isServed: (served ?? planned.isServed) && canBeServed };
+    const isServed = (served ?? planned.isServed) && canBeServed && !planned.fault.startsWith('ECONN');
+    const one = { ...planned, isServed };
     const result = await inject(one, expected);
     if (result === undefined) continue;
     sum.injected++;

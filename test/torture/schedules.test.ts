@@ -539,7 +539,8 @@ test('notes of a mirror: runs that are killed lose nothing and take nothing over
         if (takenDown.has(name)) expect([name, bio]).toEqual([name, undefined]);
         else if (elsewhere.has(name)) expect([name, bio]).toEqual([name, 'elsewhere']);
         else if (versions.has(name)) expect([name, bio]).toEqual([name, `site ${versions.get(name)}`]);
-        else if (NAMES.some((other) => versions.has(other) && !takenDown.has(other)))
+        // Users that are refused are no sign that the site is the right one, so then nothing is pruned.
+        else if (NAMES.some((one) => versions.has(one) && !takenDown.has(one) && !elsewhere.has(one)))
           expect([name, bio]).toEqual([name, undefined]);
       }
       const noted = find('SELECT user_key FROM users UNION SELECT user_key FROM brought', state);

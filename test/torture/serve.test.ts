@@ -32,7 +32,7 @@ const CHANGES: Record<string, (file: string, next: string) => unknown> = {
 const databases = (async () => {
   const old = await databaseOf(tempFile('1.ndjson', people(1)));
   const next = await databaseOf(NEXT);
-  return { old, next, known: { old: await readAnswers(old), done: await readAnswers(next) } };
+  return { old, next, known: { old: await readAnswers(old), done: [await readAnswers(next)] } };
 })();
 
 /** Starts a server, changes its file, and stops; all that is wrong, a sentence each. */
@@ -51,7 +51,7 @@ async function serveBeside(change: string, orders: Record<string, string | numbe
     await CHANGES[change]?.(file, other);
     const isDone = async () => {
       await server.look();
-      return server.isLast(change === 'publish' ? known.old : known.done);
+      return server.isLast(change === 'publish' ? known.old : (known.done[0] as string[]));
     };
     await until('the last data', isDone, 60);
     await server.stop();

@@ -1,6 +1,6 @@
 // A server beside something that changes its file: each answer must be that of before or that of after, and never of before again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ask, type Environment, type Ran, type Server, startServer } from '../rig.ts';
+import { ask, type Environment, type Server, startServer } from '../rig.ts';
 
 const PATHS = [
   ...['/b/api/username/user3', '/b/api/username/user3/shots', '/a/api/?user=user3', '/a/api/?user=user8'],
@@ -9,7 +9,9 @@ const PATHS = [
 
 export interface Known {
   readonly old: readonly string[];
-  readonly done: readonly string[];
+  /** After the command; after several at once, of each order. */
+  readonly done: readonly (readonly string[])[];
+  readonly between?: readonly (readonly string[])[];
 }
 
 const answersOf = (server: Pick<Server, 'port'>) =>
@@ -24,10 +26,10 @@ export async function readAnswers(database: string): Promise<string[]> {
 }
 
 /** Starts a server, and notes what is wrong with its answers, a sentence each. */
-export async function startWatched({ old, done }: Known, env: Environment, mayFail = false) {
+export async function startWatched({ old, done, between = [] }: Known, env: Environment, mayFail = false) {
   const server = await startServer(env);
   const wrong = new Set<string>();
-  const seen = PATHS.map(() => false);
+  const hasChanged = PATHS.map(() => false);
   let last: readonly string[] = [];
   return {
     wrong,
@@ -35,11 +37,13 @@ export async function startWatched({ old, done }: Known, env: Environment, mayFa
       last = await answersOf(server);
       for (const [index, answer] of last.entries()) {
         if (mayFail && /^50[03] /.test(answer)) continue;
-        if (answer !== old[index] && answer !== done[index])
+        const isOneOf = (known: Known['done']) => known.some((answers) => answers[index] === answer);
+        const isOld = answer === old[index];
+        if (!isOld && !isOneOf(done) && !isOneOf(between))
           wrong.add(`the server answers ${PATHS[index]} with ${answer.slice(0, 200)}`);
-        if (seen[index] && answer !== done[index])
+        if (isOld && hasChanged[index] && !isOneOf(done))
           wrong.add(`the server goes back to old data at ${PATHS[index]}`);
-        seen[index] ||= answer === done[index] && answer !== old[index];
+        hasChanged[index] ||= !isOld;
       }
     },
     /** Whether the last look found all of these. */
@@ -52,7 +56,7 @@ export async function startWatched({ old, done }: Known, env: Environment, mayFa
 }
 
 /** Runs the command while a server is asked; what was wrong with its answers, and which they are in the end. */
-export async function runBeside<T extends Ran>(url: string, runCommand: () => Promise<T>, known: Known) {
+export async function runBeside<T>(url: string, runCommand: () => Promise<T>, known: Known) {
   const { wrong, look, isLast, stop } = await startWatched(known, { DATABASE_URL: url });
   let isOver = false;
   const asking = (async () => {
@@ -66,5 +70,5 @@ export async function runBeside<T extends Ran>(url: string, runCommand: () => Pr
   isOver = true;
   await asking;
   await stop();
-  return { ran, wrong: [...wrong], isOld: isLast(known.old), isNew: isLast(known.done) };
+  return { ran, wrong: [...wrong], isOld: isLast(known.old), isNew: known.done.some(isLast) };
 }

@@ -1,5 +1,5 @@
 // LD_PRELOAD: counts the calls of a process that may fail on files below one folder, and on connections that it opens, and
-// fails the k-th, or copies the folder just before it, as kill -9 would have left it.
+// fails the k-th, or copies the folder just before it, as kill -9 would have left it, or stops there until SIGCONT.
 //
 // Its orders are a text 'folder=/f&k=7&fault=EIO&lasting=1&sockets=1&copy=/to&log=/file', in the environment as TORTURE, or
 // later by opening '/torture?' and the text. k=0 only counts. The log gets a line 'K CALL PATH' for each, and 'HIT' for the
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,7 @@ static int decide(const char *call, const char *path) {
   }
   pthread_mutex_unlock(&lock);
   if (!is_hit) return GO_ON;
+  if (is_fault("STOP")) return kill(getpid(), SIGSTOP), GO_ON;
   if (is_fault("SHORT")) return SHORTEN;
   errno = error_number();
   return FAIL;

@@ -1,8 +1,11 @@
 // The shim, built with the machine's own compiler, and its orders.
 import { spawnSync } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../files.ts';
+import { ROOT, tempFolder } from '../files.ts';
+import { type Environment, vitrine } from '../rig.ts';
+import { until } from '../stress.ts';
 
 /** Builds it into a folder; its path, or the reason why it cannot be had here. */
 export function buildShim(folder: string): { path: string } | { reason: string } {
@@ -38,6 +41,38 @@ export function command(orders?: Orders): void {
     openSync(`/torture?${orders === undefined ? '' : ordersText(orders)}`, 'r');
   } catch {
     // The shim says that there is no such file.
+  }
+}
+
+/** A command as a process that stops at its k-th call until it goes on. */
+export function startStopping(
+  args: readonly string[],
+  env: Environment,
+  { folder, LD_PRELOAD, k = 0 }: { folder: string; LD_PRELOAD: string; k: number | undefined },
+) {
+  const log = join(tempFolder(), 'calls');
+  const child = vitrine(args, { ...env, LD_PRELOAD, TORTURE: ordersText({ folder, log, k, fault: 'STOP' }) });
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  child.stdout?.resume();
+  child.stdin?.end();
+  let isOver = false;
+  const ended = once(child, 'close').then(([code]) => {
+    isOver = true;
+    return { code: code as number | null, stderr };
+  });
+  const countCalls = () => readIfAny(log).split('\n').length - 1;
+  const isStopped = () => readIfAny(`/proc/${child.pid}/stat`).includes(') T ');
+  const rests = until(`${args[0]} to stop or end`, () => isOver || isStopped(), 120);
+  const begins = until(`${args[0]} to begin`, () => isOver || countCalls() > 0, 120);
+  return { ended, begins, rests, countCalls, goOn: () => rests.then(() => child.kill('SIGCONT')) };
+}
+
+function readIfAny(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
 }
 
