@@ -41,14 +41,13 @@ const PROGRAMS = {
     places: [...postgresFolders(), ...inPath('initdb')],
     package: 'postgresql',
   },
-  zsh: { name: 'zsh', places: inPath('zsh'), package: 'zsh' },
-  fish: { name: 'fish', places: inPath('fish'), package: 'fish' },
   curl: { name: 'curl', places: inPath('curl'), package: 'curl' },
   php: { name: 'PHP', places: inPath('php'), package: 'php-cli' },
   python: { name: 'Python', places: inPath('python3'), package: 'python3' },
   slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
   perl: { name: 'Perl', places: inPath('perl'), package: 'perl-base' },
   promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
+  wrk: { name: 'wrk', places: inPath('wrk'), package: 'wrk' },
   systemdAnalyze: { name: 'systemd-analyze', places: inPath('systemd-analyze'), package: 'systemd' },
 } satisfies Record<string, Program>;
 

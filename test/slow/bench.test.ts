@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { createContenders } from '../bench/contenders.ts';
 import { COSTS } from '../bench/costs.ts';
-import { version } from '../bench/load.ts';
 import { GROUP_NAMES, startGroup } from '../bench/lookups.ts';
 import { check } from '../bench/measure.ts';
 import { stopAll } from '../bench/servers.ts';
 import { ROOT, tempFolder } from '../files.ts';
+import { skipWithout } from '../programs.ts';
 
 const contenders = createContenders(tempFolder(), 40);
 afterAll(stopAll);
@@ -27,7 +27,7 @@ test.each(Object.entries(COSTS))('%s is measured', async (_, measureCost) => {
   for (const { what, figure } of await measureCost(contenders, 1)) expect(figure, what).toBeGreaterThan(0);
 });
 
-test.skipIf(!version('wrk'))(
+test.skipIf(skipWithout('wrk'))(
   'a run prints a table with its promises, and exits with 1 if one is missed',
   async () => {
     const { code, stdout, stderr } = await bench(
