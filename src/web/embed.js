@@ -274,7 +274,11 @@ function drawCard({ item, total }, profile, items, wanted, page) {
     'aria-label': `Latest ${item}s`,
   });
   const marks = distinctInitials(items.map((each) => visible(text(each, 'title'))));
-  list.append(...items.map((each, index) => (item === 'post' ? post(each) : shot(each, marks[index] ?? ''))));
+  // In the skeleton, links lead nowhere.
+  const own = typeof page === 'string' ? new URL(page + encodeURIComponent(user), ROOT).href : '';
+  list.append(
+    ...items.map((each, index) => (item === 'post' ? post(each) : shot(each, marks[index] ?? '', own))),
+  );
   return [
     picture(text(profile, 'cover_image'), 'cover', `${user} cover`, '', 'cover'),
     h(
@@ -298,19 +302,13 @@ function drawCard({ item, total }, profile, items, wanted, page) {
       'div',
       { class: 'more quiet' },
       items.length === 0 && wanted > 0 ? h('p', {}, `No ${item}s yet.`) : '',
-      // In the skeleton it leads nowhere.
-      page
-        ? link(
-            page === true ? '' : new URL(page + encodeURIComponent(user), ROOT).href,
-            {},
-            `View on ${ROOT.host}`,
-          )
-        : '',
+      page ? link(own, {}, `View on ${ROOT.host}`) : '',
     ),
   ].filter((part) => part instanceof Node);
 }
 
-function shot(item, mark) {
+/** `own` is the page of the person, if there is one. */
+function shot(item, mark, own) {
   const title = visible(text(item, 'title')) || 'Untitled';
   const price = shownPrice(text(item, 'price_item').slice(0, 24));
   return h(
@@ -318,7 +316,9 @@ function shot(item, mark) {
     { part: 'item' },
     picture(text(item, 'image'), 'tile', `${title} ${text(item, 'id')}`, mark),
     link(
-      text(item, 'url_purchased') || text(item, 'attachment') || text(item, 'large_image'),
+      own
+        ? `${own}/${encodeURIComponent(text(item, 'id'))}`
+        : text(item, 'url_purchased') || text(item, 'attachment') || text(item, 'large_image'),
       { class: 'title', dir: 'auto' },
       title,
       price && ` · ${price}`,

@@ -368,9 +368,12 @@ describeInBrowser('the card', (eye) => {
     expect(await overhang(page)).toBe(0);
   });
 
-  test('whole tiles are links, and the card links back to the profile', async () => {
+  test('whole tiles lead to the pages of the items, and the card links back to the profile', async () => {
     const page = await open(card('base="BASE/b" variant="b" user="ada"'));
     await ready(page).locator('.name').waitFor();
+    expect(await ready(page).getByRole('link', { name: 'Kartblad till barnen' }).innerText()).toContain(
+      '· Free',
+    );
     const targets = await page.evaluate(`(() => {
       const root = document.querySelector('vitrine-profile').shadowRoot;
       return [...root.querySelectorAll('.content li')].map((tile) => {
@@ -379,7 +382,10 @@ describeInBrowser('the card', (eye) => {
       });
     })()`);
     expect(targets).toHaveLength(6);
-    for (const target of targets as string[]) expect(target).toMatch(/^https?:/);
+    for (const target of targets as string[]) {
+      expect(target).toMatch(RegExp(`^${server.url}/people/b/ada/[0-9]+$`));
+      expect((await fetch(target)).status).toBe(200);
+    }
     const back = ready(page).getByRole('link', { name: /^View on / });
     expect(await back.getAttribute('href')).toBe(`${server.url}/people/b/ada`);
     const off = await serveHere({ EXPLORER: 'off' });
