@@ -16,7 +16,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -131,6 +131,32 @@ test('a file that another process makes while it is opened is not one of another
   await importInto(path, ['-'], ndjson(folio(1, 'ada')));
   other.close();
   expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 1 } });
+});
+
+test('a writer makes no journal beside a snapshot: left by a crash, it would cut a file that is renamed over it', async () => {
+  const path = join(tempFolder(), 'site.db');
+  await snapshotDatabase(database, path);
+  const made = new Set<string | null>();
+  const watcher = fs.watch(dirname(path), (_, name) => made.add(name));
+  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await until('the events of the folder', () => made.has('site.db-wal'));
+  watcher.close();
+  expect([...made].filter((name) => name?.endsWith('-journal'))).toEqual([]);
+  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 3 } });
+});
+
+test('a file that is made in the place of a served one that was moved away has a log and an index of its own', async () => {
+  const path = copyOf(database);
+  const { poll, has } = await serveHere(path);
+  const before = [inode(`${path}-wal`), inode(`${path}-shm`)];
+  renameSync(path, `${path}.moved`);
+  const writer = await openWriter(path);
+  expect(before).not.toContain(undefined);
+  for (const suffix of ['-wal', '-shm']) expect(before).not.toContain(inode(path + suffix));
+  expect(await has('ada')).toBe(true);
+  await poll(2);
+  expect(await has('ada')).toBe(true);
+  await writer.close();
 });
 
 test('a log that belongs to its file is read', async () => {

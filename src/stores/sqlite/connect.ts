@@ -13,7 +13,7 @@ import {
   refuseMissing,
   refuseOddFile,
 } from './file.ts';
-import { migrate, refuseForeign, refuseUnfit } from './migrate.ts';
+import { migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
@@ -30,7 +30,7 @@ const disposable = (db: Database.Database): OpenDatabase =>
 /** A database for data of one run that is too large for memory, in a temporary file that SQLite removes. */
 export function openScratch(): OpenDatabase {
   const db = new Database('');
-  db.pragma('journal_mode = OFF');
+  db.pragma('journal_mode = MEMORY');
   // Never committed: what does not fit into the cache is in the file all the same.
   db.exec('BEGIN');
   return disposable(db);
@@ -68,16 +68,18 @@ export function openForWriting(path: string): OpenDatabase {
 }
 
 /**
- * A server that has not noticed yet that this file took the place of its own has the log and the index open that lie here:
+ * A server that has not noticed yet that this file takes the place of its own has the log and the index open that lie here:
  * sharing them, it would read our pages as its own. They are not of this file if no process has it open.
  */
 function removeForeignIndex(path: string): void {
   const index = `${path}-shm`;
-  if (!existsSync(index) || !existsSync(path)) return;
+  if (!existsSync(index)) return;
   refuseUnfitFile(path);
   using db = openExclusive(path, 0);
-  // SQLite removes the log when it closes the file.
-  if (db !== undefined) rmSync(index, { force: true });
+  if (db === undefined) return;
+  rmSync(index, { force: true });
+  // SQLite removes the log when it closes the file, but not an empty one beside a file that is made now.
+  if (readStats(path).log?.size === 0) rmSync(`${path}-wal`);
 }
 
 /** Brings an existing file to the current schema. */
@@ -89,8 +91,18 @@ export function migrateFile(path: string): MigrationResult {
 
 function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
   refuseForeign(db, path);
-  db.pragma('journal_mode = WAL');
+  enterWalMode(db);
   return migrate(db);
+}
+
+/**
+ * A snapshot gets into WAL mode without a journal file, since only one sector of it changes. A journal that a crash has left
+ * locks out readers, and by it the next writer would cut a file that was renamed over this one.
+ */
+function enterWalMode(db: OpenDatabase): void {
+  if (db.pragma('journal_mode', { simple: true }) === 'delete' && readSchema(db) > 0)
+    db.pragma('journal_mode = MEMORY');
+  db.pragma('journal_mode = WAL');
 }
 
 /** Opens an existing file of this schema or an older one for reading only. */

@@ -36,7 +36,7 @@ function errorMessage(path: string, code: string, message: string): string {
   if (code.startsWith('SQLITE_BUSY'))
     return `${path} is being written by another process; try again when it is done.`;
   if (code.startsWith('SQLITE_READONLY') && existsSync(`${path}-journal`))
-    return `${path}-journal is left of a write that did not end: \`vitrine migrate\` undoes that write; remove the file if it belongs to another database.`;
+    return `${path}-journal is left of a write that did not end: move it away if another file was put at ${path} since; otherwise, \`vitrine migrate\` undoes that write.`;
   if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: ${findObstacle(path, 'write')}.`;
   if (code.startsWith('SQLITE_CANTOPEN')) return `${path} cannot be opened: ${findObstacle(path, 'read')}.`;
   if (code.startsWith('SQLITE_IOERR')) return `${path} cannot be read or written now: ${message}.`;
