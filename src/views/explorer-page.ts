@@ -31,7 +31,7 @@ const OWN_DATA = markup`<div class="own">
 
 /** A script adds when they were saved. */
 const describeFiles = (files: readonly string[]) =>
-  markup`<p>Served from <code>${files.map((file) => basename(file)).join(', ')}</code><span id="saved"></span>. What is saved in it shows here at once.</p>`;
+  markup`<p>Served from <code>${files.map((file) => basename(file)).join(', ')}</code>. What is saved in it shows here at once. <span id="saved"></span></p>`;
 
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
 

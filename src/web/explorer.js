@@ -266,7 +266,7 @@ function showSaveTime() {
   const { saved } = /** @type {{ saved: number }} */ (configuration.live);
   const seconds = Math.max(0, Math.floor((Date.now() - saved) / 1000));
   byId('saved').textContent =
-    `, saved ${seconds < 120 ? `${seconds} s ago` : `on ${new Date(saved).toLocaleString()}`}`;
+    `Saved ${seconds < 120 ? `${seconds} s ago` : `on ${new Date(saved).toLocaleString()}`}.`;
 }
 
 /** @param {string} message */

@@ -447,10 +447,10 @@ describeInBrowser('the explorer', (eye) => {
       utimesSync(file, new Date(), new Date(Date.now() - 7_260_000));
       const own = await serveHere({}, [file]);
       const page = await eye.open(own.url);
-      await page.getByText(/^Served from people.ndjson, saved on \d+\/\d+\/\d{4}, .*\. /).waitFor();
+      await page.getByText(/^Served from people.ndjson\. .* Saved on \d+\/\d+\/\d{4}, .*\.$/).waitFor();
       const now = new Date();
       utimesSync(file, now, now);
-      await page.getByText(/saved \d+ s ago/).waitFor();
+      await page.getByText(/^Saved \d+ s ago\.$/).waitFor();
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await overhang(page)).toBe(0);
     });
