@@ -159,6 +159,25 @@ test('a file that is made in the place of a served one that was moved away has a
   await writer.close();
 });
 
+test('a served snapshot that is moved away is not read by the log of the file in its place', async () => {
+  const path = join(tempFolder(), 'site.db');
+  await snapshotDatabase(database, path);
+  const { poll, has } = await serveHere(path);
+  renameSync(path, `${path}.moved`);
+  await poll();
+  const writer = await openWriter(path);
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+  expect(await has('ada')).toBe(true);
+  await poll(2);
+  expect(await has('ada')).toBe(true);
+  await writer.close();
+  renameSync(`${path}.moved`, path);
+  await poll();
+  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await poll();
+  expect(await has('cid')).toBe(true);
+});
+
 test('a log that belongs to its file is read', async () => {
   const path = copyOf(database);
   const writing = new Database(path);

@@ -24,6 +24,8 @@ import { refuseUnfit } from './migrate.ts';
 
 export interface SqliteReader extends Reader {
   takedownHashes(): string[];
+  /** Holds what is read now, or lets it go. To begin another read, SQLite takes the log at the path for that of its file. */
+  hold(isHeld: boolean): void;
 }
 
 export function openReader(source: string | Buffer): SqliteReader {
@@ -73,7 +75,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
   const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
   const mediaUrl = db.prepare(MEDIA_URL).pluck();
   const pictures = db.prepare(PICTURES);
-  const beginRead = shareTransaction(db);
+  const { beginRead, hold } = shareTransaction(db);
   const lookups = createLookups(db, beginRead);
   return {
     ...lookups,
@@ -82,6 +84,11 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
     lastImport: () => importTime(generation.get() as number),
     lastImportRun: () => importTime(lastRun.get() as number),
     takedownHashes: () => takedowns.all() as string[],
+    hold(isHeld) {
+      hold(isHeld);
+      // A transaction begins with its first read.
+      if (isHeld) generation.get();
+    },
     mediaUrl: () => mediaUrl.get() as string | undefined,
     pictures: (files) => factsByFile(pictures.all(JSON.stringify(files)) as PictureRow[]),
     counts: () => readCounts(db),
@@ -199,13 +206,15 @@ function takeFitting(rows: Iterable<SizedRow>): Omit<History, 'profile'> {
  * Begins the transaction that reads of one turn of the event loop share, which spares each of them its locks (3 to 5 µs a
  * lookup, npm run bench). The turn's end closes it, so the next turn sees new data.
  */
-function shareTransaction(db: OpenDatabase): () => void {
+function shareTransaction(db: OpenDatabase) {
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
   let open = false;
+  let isHeld = false;
 
   function end(): void {
+    if (isHeld) return;
     open = false;
     if (!db.open || !db.inTransaction) return;
     try {
@@ -216,12 +225,21 @@ function shareTransaction(db: OpenDatabase): () => void {
     }
   }
 
-  return function beginRead() {
+  function beginRead(): void {
     if (open) return;
     begin.run();
     open = true;
     setImmediate(end);
-  };
+  }
+
+  function hold(now: boolean): void {
+    if (now === isHeld) return;
+    isHeld = now;
+    if (isHeld) beginRead();
+    else end();
+  }
+
+  return { beginRead, hold };
 }
 
 export function openArchive(path: string): Archive {

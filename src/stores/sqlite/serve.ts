@@ -84,7 +84,9 @@ function start(file: ServedFile): void {
 
 function poll(file: ServedFile): void {
   const found = readStats(file.path);
-  if (file.reader !== undefined && isSameFile(found.database, file.stats.database)) noteChanges(file, found);
+  const isInPlace = isSameFile(found.database, file.stats.database);
+  ifReadable(() => file.reader?.hold(!isInPlace));
+  if (file.reader !== undefined && isInPlace) noteChanges(file, found);
   else look(file, found);
 }
 
