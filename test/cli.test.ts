@@ -60,6 +60,16 @@ test('without a command, the help is shown and the exit code is 2', async () => 
   expect(stdout + stderr).toContain('Usage: vitrine');
 });
 
+test.each([
+  [['print'], 'vitrine print --help'],
+  [['print', 'nginxx'], 'vitrine print --help'],
+  [['media', 'fetch', '--what'], 'vitrine media --help'],
+  [['serv'], 'vitrine --help'],
+])('a wrong command line %j leads to the help of its command', async (args, help) => {
+  const { code, stderr } = await run(args);
+  expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([2, `Try ${help}.`]);
+});
+
 describe('a file that is not a Vitrine database', () => {
   test.each([
     ['foreign', 'is a database of another program.'],

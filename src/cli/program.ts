@@ -63,7 +63,8 @@ export async function createProgram(context: CommandContext, names: readonly str
     });
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {
     const command = names.includes(name) ? (await load()).command(context) : new Command(name);
-    program.addCommand(command.description(description).copyInheritedSettings(program));
+    command.copyInheritedSettings(program).showHelpAfterError(`Try vitrine ${name} --help.`);
+    program.addCommand(command.description(description));
     for (const part of command.commands) part.copyInheritedSettings(command);
   }
   return program;
