@@ -233,7 +233,6 @@ function shareTransaction(db: OpenDatabase) {
   }
 
   function hold(now: boolean): void {
-    if (now === isHeld) return;
     isHeld = now;
     if (isHeld) beginRead();
     else end();

@@ -30,24 +30,27 @@ interface ServedFile {
   /** Counted, since two files may have the same generation. */
   version: number;
   generation?: number | undefined;
-  reported: number;
   /** Hashes. No other file is served without them, also while this one is damaged. */
   takedowns: readonly string[];
-  /** Of what was at the path when it was looked at last and could not be served, and why. */
-  refusedInode?: number | undefined;
-  error?: Error | undefined;
-  /** Why what is at the path is not served, as it was logged. */
-  refusal?: string | undefined;
+  /** What is at the path, if it cannot be served. */
+  refused?: RefusedFile | undefined;
+}
+
+interface RefusedFile {
+  readonly inode: number | undefined;
+  readonly error: Error;
+  /** Looks in a row that found it. SQLite reports a read that failed as damage, so only what a second look finds is logged. */
+  readonly looks: number;
 }
 
 export function openServed(path: string, observe: StoreListener): Reader {
   const stats = readStats(path);
-  const file: ServedFile = { path, observe, stats, version: 0, reported: 0, takedowns: [] };
+  const file: ServedFile = { path, observe, stats, version: 0, takedowns: [] };
   start(file);
   const timer = setInterval(poll, POLL_MS, file).unref();
   const reader = () => requireReader(file);
   return {
-    waiting: () => (file.reader === undefined ? undefined : file.refusal),
+    waiting: () => (file.reader === undefined ? undefined : describeRefused(file)),
     version: () => readVersion(file),
     lastImport: () => ifReadable(() => file.reader?.lastImport()),
     lastImportRun: () => ifReadable(() => file.reader?.lastImportRun()),
@@ -65,7 +68,7 @@ export function openServed(path: string, observe: StoreListener): Reader {
     ),
     mediaUrl: () => file.reader?.mediaUrl(),
     pictures: (files) => reader().pictures(files),
-    fault: () => (file.reader === undefined ? file.error?.message : file.reader.fault()),
+    fault: () => (file.reader === undefined ? file.refused?.error.message : file.reader.fault()),
     close() {
       clearInterval(timer);
       file.reader?.close();
@@ -76,8 +79,8 @@ export function openServed(path: string, observe: StoreListener): Reader {
 /** Fails unless there is something to serve, or waiting for an import helps. */
 function start(file: ServedFile): void {
   look(file, file.stats);
-  if (file.error === undefined) return;
-  if (!(file.error instanceof NoDataError)) throw file.error;
+  if (file.refused === undefined) return;
+  if (!(file.refused.error instanceof NoDataError)) throw file.refused.error;
   // The second look logs it.
   look(file, file.stats);
 }
@@ -93,43 +96,45 @@ function poll(file: ServedFile): void {
 function requireReader(file: ServedFile): SqliteReader {
   // What an import has just committed is served at once, not after the next poll.
   if (file.reader === undefined) look(file, readStats(file.path));
-  if (file.reader === undefined) throw file.error;
+  if (file.reader === undefined) throw file.refused?.error;
   return file.reader;
 }
 
 /** Serves what is at the path if it passes the checks; otherwise what was served stays. */
 function look(file: ServedFile, found: FileStats): void {
   try {
-    const isFirst = file.reader === undefined;
-    const reader = openChecked(file, found);
+    const opened = openChecked(file, found);
     const stats = readStats(file.path);
     if (!isSameFile(stats.database, found.database)) {
       // It was replaced while it was opened.
-      reader.close();
+      opened.reader.close();
       return look(file, stats);
     }
-    put(file, reader, stats);
-    if (!isFirst) file.observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-    else if (file.error !== undefined)
+    const { reader, refused } = file;
+    Object.assign(file, opened, { stats, version: file.version + 1, refused: undefined });
+    reader?.close();
+    if (reader !== undefined)
+      file.observe({ type: 'data-swapped', message: 'another file took the place of the data' });
+    else if (refused !== undefined)
       file.observe({ type: 'data-changed', message: 'there is data now, and it is served' });
-    file.error = file.refusal = undefined;
   } catch (error) {
     refuse(file, found, toStoreError(file.path, error));
   }
 }
 
 /** Checks that read little, so that neither a start nor the lookups of other clients wait. */
-function openChecked({ path, takedowns, stats, reader: before }: ServedFile, found: FileStats): SqliteReader {
+function openChecked({ path, takedowns: before, stats, reader: served }: ServedFile, found: FileStats) {
   refuseMissing(path);
   refuseOddFile(path);
-  if (before !== undefined) removeOldLog(path, found, stats);
+  if (served !== undefined) removeOldLog(path, found, stats);
   refuseForeignLog(path);
   refuseCutOff(path);
   const reader = openReader(path);
   try {
-    if (reader.version() === 0) throw unimported(path);
-    refuseLostTakedowns(path, reader, takedowns);
-    return reader;
+    const [generation, takedowns] = [reader.version(), reader.takedownHashes()];
+    if (generation === 0) throw unimported(path);
+    refuseLostTakedowns(path, before, takedowns);
+    return { reader, generation, takedowns };
   } catch (error) {
     reader.close();
     throw error;
@@ -137,50 +142,41 @@ function openChecked({ path, takedowns, stats, reader: before }: ServedFile, fou
 }
 
 /** A file without the takedowns of the one before would bring back what they removed. */
-function refuseLostTakedowns(path: string, reader: SqliteReader, takedowns: readonly string[]): void {
-  const kept = new Set(takedowns.length === 0 ? [] : reader.takedownHashes());
-  const lost = takedowns.filter((hash) => !kept.has(hash)).length;
+function refuseLostTakedowns(path: string, before: readonly string[], takedowns: readonly string[]): void {
+  const kept = new Set(takedowns);
+  const lost = before.filter((hash) => !kept.has(hash)).length;
   if (lost === 0) return;
   throw new StoreError(
-    `${path} lacks ${lost} of the ${takedowns.length} hashes of takedowns that are served: before a file is put ` +
+    `${path} lacks ${lost} of the ${before.length} hashes of takedowns that are served: before a file is put ` +
       'in place, run `vitrine takedown --from` on it with the file that it replaces.',
   );
 }
 
-function put(file: ServedFile, reader: SqliteReader, stats: FileStats): void {
-  file.reader?.close();
-  file.reader = reader;
-  file.stats = stats;
-  file.version++;
-  file.reported = readVersion(file);
-  readTakedowns(file);
+function refuse(file: ServedFile, found: FileStats, error: Error): void {
+  const { refused } = file;
+  const inode = found.database?.ino;
+  const isAgain = refused?.inode === inode && refused?.error.message === error.message;
+  file.refused = { inode, error, looks: isAgain ? refused.looks + 1 : 1 };
+  const type = file.reader === undefined ? 'data-warning' : 'data-fault';
+  const message = describeRefused(file);
+  if (message !== undefined && file.refused.looks === 2) file.observe({ type, message });
 }
 
-/** SQLite reports a read that failed as damage, so only what a second look finds again is logged. */
-function refuse(file: ServedFile, found: FileStats, error: Error): void {
-  const inode = found.database?.ino;
-  // Another file may be refused for the same reason.
-  if (inode !== file.refusedInode) file.error = file.refusal = undefined;
-  const isAgain = error.message === file.error?.message;
-  file.refusedInode = inode;
-  file.error = error;
-  const isFirst = file.reader === undefined;
-  const effect = isFirst ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';
+/** Undefined before the second look. */
+function describeRefused({ reader, refused }: ServedFile): string | undefined {
+  if (refused === undefined || refused.looks === 1) return undefined;
+  const { error } = refused;
+  const effect =
+    reader === undefined ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';
   // An error that is no fault of the data is one of this program.
-  const refusal = `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
-  if (!isAgain || refusal === file.refusal) return;
-  file.refusal = refusal;
-  file.observe({ type: isFirst ? 'data-warning' : 'data-fault', message: refusal });
+  return `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
 }
 
 /** The file that is served is in its place. */
 function noteChanges(file: ServedFile, found: FileStats): void {
-  file.error = file.refusal = undefined;
+  file.refused = undefined;
   if (!isWritten(file.stats.database, found.database) || reopenIfNewer(file)) file.stats = found;
-  if (readVersion(file) === file.reported) return;
-  file.reported = file.version;
-  readTakedowns(file);
-  file.observe({ type: 'data-changed', message: 'the data changed' });
+  readVersion(file);
 }
 
 /**
@@ -197,14 +193,12 @@ function reopenIfNewer(file: ServedFile): boolean {
 }
 
 function readVersion(file: ServedFile): number {
-  const now = ifReadable(() => file.reader?.version()) ?? file.generation;
-  if (now !== file.generation) file.version++;
-  file.generation = now;
-  return file.version;
-}
-
-function readTakedowns(file: ServedFile): void {
+  const generation = ifReadable(() => file.reader?.version()) ?? file.generation;
+  if (generation === file.generation) return file.version;
+  file.generation = generation;
   file.takedowns = ifReadable(() => file.reader?.takedownHashes()) ?? file.takedowns;
+  file.observe({ type: 'data-changed', message: 'the data changed' });
+  return ++file.version;
 }
 
 /** Undefined while the file cannot be read: another program may hold it locked, or it may be damaged. */
