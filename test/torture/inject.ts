@@ -1,15 +1,16 @@
 // Runs one scenario in this process, again and again, and fails another of its calls each time. Run by main.ts, with the shim.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import timers from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { cleanUp, type Ran, run } from '../rig.ts';
 import { contentOf, faultsOf } from './content.ts';
 import { shuffle } from './main.ts';
 import { filesIn, parseCommand, prepareData, SCENARIOS, type Scenario, startPeople } from './scenarios.ts';
 import { type Known, readAnswers, runBeside } from './served.ts';
-import { command, FAULTS } from './shim.ts';
-import { commandSqlite, reported, SQLITE_FAULTS, sqliteCalls } from './sqlite.ts';
+import { command, FAULTS, ordersText } from './shim.ts';
+import { commandSqlite, reported } from './sqlite.ts';
 
 export interface Request {
   readonly scenario: string;
@@ -40,10 +41,12 @@ interface Call {
   readonly call: string;
   readonly path: string;
 }
-interface Injection extends Call {
+interface Fault {
+  readonly k: number;
   readonly fault: string;
   readonly isServed: boolean;
 }
+type Injection = Call & Fault;
 
 /** What a scenario leaves: the database and what else it makes, as texts. */
 interface State {
@@ -56,10 +59,15 @@ type Outcome = Ran & { readonly hangs: boolean };
 const MOST_MS = 60_000;
 /** Of this number of faults, one is injected beside a server. */
 const SERVED = 20;
+const NO_FAULT = { k: 0, fault: '', isServed: false };
+const STACK_TRACE = /^\s+at .*:\d+:\d+/m;
 
 /** Names that differ from run to run. */
 const shorten = (text: string) =>
-  text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID').replace(/\b[0-9a-f]{64}\b/g, 'SHA256');
+  text
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
+    .replace(/\b[0-9a-f]{64}\b/g, 'SHA256')
+    .replace(/vitrine-served-\w{6}/, 'vitrine-served-X');
 
 /** Commands wait for sites and caches: here their clock is faster. */
 const FASTER = 50;
@@ -79,7 +87,7 @@ const scenario = SCENARIOS.get(request.scenario) as Scenario;
 const { url: site } = await startPeople();
 const at = (name: string) => join(request.work, name);
 const [folder, before, after, copy] = [at('now'), at('before'), at('after'), at('copy')];
-const [killed, log] = [at('killed'), at('calls')];
+const [killed, log, sqliteLog] = [at('killed'), at('calls'), at('sqlite-calls')];
 
 /** Puts the folder back to what was there before the command. */
 function reset(from = before): void {
@@ -88,6 +96,7 @@ function reset(from = before): void {
 }
 
 async function runCommand(): Promise<Outcome> {
+  scenario.change?.(folder);
   const { args, env } = parseCommand(scenario.command, folder, site);
   const signal = AbortSignal.timeout(MOST_MS);
   const ran = await run(args, { env, signal });
@@ -105,14 +114,24 @@ async function judge(): Promise<State> {
   return { database: contentOf(file), output, faults: await faultsOf(file) };
 }
 
-/** Gives both injectors their orders, for the system or for SQLite. */
-function arm({ k, fault, isServed }: Pick<Injection, 'k' | 'fault' | 'isServed'>): void {
-  const isSqlite = SQLITE_FAULTS.includes(fault);
+const isOfSqlite = (fault: string) => fault.startsWith('SQLITE_');
+
+/** The orders of both injectors, for the system and for SQLite. */
+function ordersFor({ k, fault, isServed }: Fault) {
+  const isSqlite = isOfSqlite(fault);
   // The connections of this process to a server must not fail.
   const [lasting, sockets] = [fault.endsWith('+'), scenario.sockets === true && !isServed];
   const system = { k: isSqlite ? 0 : k, fault: fault.replace('+', ''), lasting, sockets };
-  commandSqlite({ folder, k: isSqlite ? k : 0, fault });
-  command({ folder, log, copy: killed, ...system });
+  return {
+    system: { folder, log, copy: killed, ...system },
+    sqlite: { folder, log: sqliteLog, k: isSqlite ? k : 0, fault },
+  };
+}
+
+function arm(fault: Fault): void {
+  const { system, sqlite } = ordersFor(fault);
+  commandSqlite(sqlite);
+  command(system);
 }
 
 function disarm(): void {
@@ -127,22 +146,21 @@ async function prepare() {
   copyFolder(folder, before);
   const old = await judge();
   reset();
-  arm({ k: 0, fault: '', isServed: false });
+  arm(NO_FAULT);
   const { code, stderr } = await runCommand();
   disarm();
   if (code !== 0) throw new Error(`the command ends with ${code} without a fault: ${stderr}`);
-  const system = readCalls().map((one) => ({ ...one, faults: faultsFor(one) }));
-  const sqlite = sqliteCalls().map((call, nth) => ({ k: nth + 1, call, path: '', faults: SQLITE_FAULTS }));
+  const calls = readCalls();
   const files = new Set([...filesIn(before), ...filesIn(folder)].map(shorten));
   const done = await judge();
   copyFolder(folder, after);
   await runCommand();
-  return { old, done, repeated: await judge(), files, calls: [...system, ...sqlite] };
+  return { old, done, repeated: await judge(), files, calls };
 }
 
 function readCalls() {
-  const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => {
+  const lines = [log, sqliteLog].flatMap((file) => readFileSync(file, 'utf8').split('\n'));
+  return lines.filter(Boolean).map((line) => {
     const [, k, call = '', path = ''] = /^(?:HIT )?(\d+) (\w+) (.*)$/.exec(line) ?? [];
     const short = shorten(path.replace(`${folder}/`, ''));
     return { k: Number(k), call, path: short, isHit: line.startsWith('HIT') };
@@ -154,12 +172,14 @@ let answers: Known | undefined;
 
 /** What a server answers before and after. */
 async function readKnown(): Promise<Known> {
-  const read = (state: string) => readAnswers(join(state, 'site.db'));
+  const read = (state: string) => readAnswers({ DATABASE_URL: join(state, 'site.db') });
   return (answers ??= { old: await read(before), done: [await read(after)] });
 }
 
+type Expected = Awaited<ReturnType<typeof prepare>>;
+
 /** Fails one call; what is wrong with what follows, a sentence each. */
-async function inject({ k, fault, isServed }: Injection, expected: Awaited<ReturnType<typeof prepare>>) {
+async function inject({ k, fault, isServed }: Fault, expected: Expected) {
   const known = isServed ? await readKnown() : undefined;
   reset();
   rmSync(killed, { recursive: true, force: true });
@@ -167,12 +187,9 @@ async function inject({ k, fault, isServed }: Injection, expected: Awaited<Retur
     arm({ k, fault, isServed });
     return await runCommand().finally(disarm);
   };
-  const beside = known && (await runBeside(DATABASE, runArmed, known));
+  const beside = known && (await runBeside({ env: { DATABASE_URL: DATABASE } }, runArmed, known));
   const first = beside?.ran ?? (await runArmed());
-  const isHit = SQLITE_FAULTS.includes(fault)
-    ? sqliteCalls().length >= k
-    : readCalls().some((one) => one.isHit);
-  if (!isHit) return undefined;
+  if (!readCalls().some(({ isHit }) => isHit)) return undefined;
   const isKilled = fault === 'KILL';
   if (isKilled) reset(killed);
   const left = await judge();
@@ -186,6 +203,49 @@ async function inject({ k, fault, isServed }: Injection, expected: Awaited<Retur
   const second = await runCommand();
   const after = await judge();
   return { said: first.stderr, wrong: [...wrong, ...judgeRepeated(second, left, after, expected)] };
+}
+
+/** Starts a server of which one call fails, beside the command; what is wrong, a sentence each. */
+async function injectIntoServer(fault: Fault, { done, files }: Expected) {
+  const { server: words = [] } = scenario;
+  const args = words.map((word) => word.replace('@', `${folder}/`));
+  const isOfFiles = args.length > 0;
+  const known = await readKnown();
+  const { system, sqlite } = ordersFor(fault);
+  const { LD_PRELOAD = '' } = process.env;
+  const place = { TMPDIR: join(folder, 'tmp'), ...(!isOfFiles && { DATABASE_URL: DATABASE }) };
+  const orders = {
+    LD_PRELOAD,
+    TORTURE: ordersText({ ...system, folder: isOfFiles ? `${folder}/` : DATABASE }),
+    TORTURE_SQLITE: JSON.stringify(sqlite),
+    NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'sqlite.ts'))}`,
+  };
+  const saveAgain = () => scenario.change?.(folder);
+  reset();
+  rmSync(killed, { recursive: true, force: true });
+  const wrong: string[] = [];
+  let said = '';
+  try {
+    const failing = { env: { ...place, ...orders }, args, isFailing: true, saveAgain };
+    const beside = await runBeside(failing, runCommand, known);
+    if (beside.ran.code !== 0) wrong.push(`the command says ${beside.ran.stderr}`);
+    if ((await judge()).database !== done.database) wrong.push('the command is not done');
+    wrong.push(...beside.wrong);
+  } catch (error) {
+    // A start that fails says why.
+    said = (error as Error).message;
+    if (!/the server ended with 1:/.test(said) || STACK_TRACE.test(said))
+      wrong.push('it ends without a reason');
+  }
+  if (fault.k > 0 && !readCalls().some(({ isHit }) => isHit)) return undefined;
+  if (!isOfFiles) return { said, wrong };
+  if (fault.fault === 'KILL') reset(killed);
+  const last = await readAnswers(place, args);
+  if (![known.old, ...known.done].some((answers) => answers.join() === last.join()))
+    wrong.push(`the next server answers ${last}`);
+  const more = filesIn(at('now/tmp')).filter((name) => !files.has(`tmp/${shorten(name)}`));
+  if (more.length > 0) wrong.push(`these are left: ${more.join(', ')}`);
+  return { said, wrong };
 }
 
 /** A run may still be writing a file that is younger than a day, so only older ones are removed by the next. */
@@ -224,7 +284,7 @@ function judgeReport(
   // A resumed command may fail in a step after the last one that changed something.
   if (code === 1 && isNew && !isOld && !scenario.isResumed && !/\bdone\b/.test(stderr))
     wrong.push('exit code 1, and it is done');
-  if (/^\s+at .*:\d+:\d+/m.test(stderr)) wrong.push('a stack trace');
+  if (STACK_TRACE.test(stderr)) wrong.push('a stack trace');
   return wrong;
 }
 
@@ -250,9 +310,9 @@ function judgeRepeated(
 const faultsFor = ({ call, path }: Call) => FAULTS[`${call} ${path}`] ?? FAULTS[call] ?? [];
 
 /** Every fault of every call, in an order in which each kind of call on each kind of file comes early. */
-function plan(calls: readonly (Call & { faults: readonly string[] })[], seed: number): Injection[] {
+function plan(calls: readonly Call[], seed: number): Injection[] {
   const seen = new Map<string, number>();
-  const all = calls.flatMap(({ faults, ...one }) => faults.map((fault) => ({ ...one, fault })));
+  const all = calls.flatMap((one) => faultsFor(one).map((fault) => ({ ...one, fault })));
   return shuffle(all, seed)
     .map((one) => {
       const kind = `${one.call} ${one.path} ${one.fault}`;
@@ -266,25 +326,34 @@ function plan(calls: readonly (Call & { faults: readonly string[] })[], seed: nu
 
 async function tortureScenario({ seed, seconds, k, fault, served }: Request): Promise<Sum> {
   const expected = await prepare();
-  const plans = plan(expected.calls, seed);
+  const isServer = scenario.server !== undefined;
+  if (isServer) {
+    const { wrong = [] } = (await injectIntoServer(NO_FAULT, expected)) ?? {};
+    if (wrong.length > 0) throw new Error(`without a fault: ${wrong}`);
+  }
+  const { calls: all } = isServer ? { calls: readCalls() } : expected;
+  const plans = plan(all, seed);
   const ends = Date.now() + seconds * 1000;
-  const [calls, faults] = [expected.calls.length, plans.length];
+  const [calls, faults] = [all.length, plans.length];
   const sum: Sum = { calls, faults, injected: 0, killed: 0, served: 0, violations: [], reported };
-  // A server needs a database, of this version.
-  const canBeServed = existsSync(join(before, 'site.db')) && scenario.name !== 'migrate';
+  // A server needs a database of this version, or none yet.
+  const canBeServed = scenario.name !== 'migrate';
   for (const planned of plans) {
     if (k !== undefined && (planned.k !== k || planned.fault !== (fault ?? planned.fault))) continue;
     if (sum.injected > 0 && Date.now() > ends) break;
-    const isServed = (served ?? planned.isServed) && canBeServed && !planned.fault.startsWith('ECONN');
+    // What a server of a database leaves when it is killed, the command leaves as well.
+    if (isServer && planned.fault === 'KILL' && scenario.server?.length === 0) continue;
+    const canBeBeside = canBeServed && !planned.fault.startsWith('ECONN');
+    const isServed = isServer || ((served ?? planned.isServed) && canBeBeside);
     const one = { ...planned, isServed };
-    const result = await inject(one, expected);
+    const result = await (isServer ? injectIntoServer : inject)(one, expected);
     if (result === undefined) continue;
     sum.injected++;
     if (one.fault === 'KILL') sum.killed++;
     if (one.isServed) sum.served++;
     if (k !== undefined) console.log(`${one.fault} at ${one.call} ${one.path}: it said\n${result.said}`);
     if (result.wrong.length === 0) continue;
-    const flag = one.isServed ? ' --served' : '';
+    const flag = one.isServed && !isServer ? ' --served' : '';
     const replay = `--scenario ${scenario.name} --k ${one.k} --fault ${one.fault}${flag}`;
     const what = `${one.call} ${one.path}: ${result.said.trim().replaceAll('\n', ' | ')}`;
     sum.violations.push([`npm run torture -- ${replay}`, what, ...result.wrong].join('\n  '));

@@ -7,7 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Request, Sum } from './inject.ts';
-import { SCENARIOS } from './scenarios.ts';
+import { BESIDE_SERVERS, COMMANDS } from './scenarios.ts';
 import { buildShim } from './shim.ts';
 
 /** Another sample every day, the same one all day. */
@@ -102,7 +102,7 @@ async function main(): Promise<void> {
     if (long) return (await import('./long-runs.ts')).runLong(positionals);
     const only = k === undefined ? {} : { k: Number(k), served, ...(fault !== undefined && { fault }) };
     const options = { seed: Number(seed), seconds: Number(seconds), ...only };
-    return tortureAll(scenario?.split(',') ?? [...SCENARIOS.keys()], Number(jobs), options);
+    return tortureAll(scenario?.split(',') ?? [...COMMANDS, ...BESIDE_SERVERS], Number(jobs), options);
   };
   process.exitCode = (await run()) ? 0 : 1;
 }

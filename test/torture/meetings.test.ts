@@ -94,7 +94,7 @@ test.runIf(LD_PRELOAD !== '').concurrent.each(CASES)(
         if (code !== 0) expect(stderr).toMatch(refusal ?? 'no refusal');
       }
       for (const file of filesIn(folder)) files.add(file);
-      return { state: readState(), answers: isServed ? await readAnswers(database) : [] };
+      return { state: readState(), answers: isServed ? await readAnswers({ DATABASE_URL: database }) : [] };
     }
     const [old, first, second] = [await runInOrder(), await runInOrder(0), await runInOrder(1)];
     const orders = [await runInOrder(0, 1), await runInOrder(1, 0)];
@@ -117,7 +117,7 @@ test.runIf(LD_PRELOAD !== '').concurrent.each(CASES)(
       const moments = MOMENTS ?? calls.map((count) => 1 + pick(count));
       reset();
       const { ran, wrong } = isServed
-        ? await runBeside(database, () => meet(moments), known)
+        ? await runBeside({ env: { DATABASE_URL: database } }, () => meet(moments), known)
         : { ran: await meet(moments), wrong: [] as string[] };
       const [isFirst, isSecond] = ran.map(({ code }) => code === 0);
       const expected = isFirst && isSecond ? orders : [isFirst ? first : isSecond ? second : old];

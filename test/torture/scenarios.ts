@@ -1,12 +1,14 @@
 // The commands that are tortured, a row each: what is there before, the command, and what must hold besides its database.
 import { createHash } from 'node:crypto';
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   writeFileSync,
 } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -34,6 +36,10 @@ export interface Scenario {
   readonly again?: RegExp;
   /** Whether connections fail as well. */
   readonly sockets?: boolean;
+  /** Then calls fail in a server beside the command instead, which has these arguments. */
+  readonly server?: readonly string[];
+  /** What happens to the folder just before the command. */
+  readonly change?: (folder: string) => void;
 }
 
 const USERS = 7;
@@ -96,6 +102,7 @@ export async function prepareData({ data }: Scenario, folder: string, site: stri
   write('map.mjs', "export default ({ number: id, ...rest }) => ({ ...rest, id, title: 'mapped' });\n");
   const bad = [shot(9001, 1, { date: '2026-02-30 10:00:00' }), shot(9002, 999), folio(9003, 'user1')];
   write('bad.ndjson', people(2, site) + ndjson(...bad));
+  write('saved.ndjson', people(1, site));
   write('names-2', 'user1\nuser2\n');
   write('names-3', 'user1\nuser2\nuser3\n');
   for (const step of data) {
@@ -253,4 +260,35 @@ const ROWS: readonly Scenario[] = [
   },
 ];
 
-export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(ROWS.map((row) => [row.name, row]));
+/** A server beside each command, but one that makes a database fit for this version; and beside changes of files. */
+const SERVERS: readonly Scenario[] = [
+  ...ROWS.filter(({ name }) => name !== 'migrate').map((row) => ({
+    ...row,
+    name: `serve-${row.name}`,
+    server: [],
+  })),
+  {
+    name: 'serve-swap',
+    data: [FIRST, ...OTHER],
+    change(folder) {
+      copyFileSync(join(folder, '2.db'), join(folder, 'next.db'));
+      renameSync(join(folder, 'next.db'), join(folder, 'site.db'));
+    },
+    command: 'check',
+    server: [],
+  },
+  {
+    name: 'serve-files',
+    data: [FIRST],
+    change: (folder) => copyFileSync(join(folder, '2.ndjson'), join(folder, 'saved.ndjson')),
+    // The database that tells what the server must answer.
+    command: REPLACE,
+    server: ['@saved.ndjson'],
+  },
+];
+
+export const COMMANDS = ROWS.map(({ name }) => name);
+export const BESIDE_SERVERS = SERVERS.map(({ name }) => name);
+export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
+  [...ROWS, ...SERVERS].map((row) => [row.name, row]),
+);

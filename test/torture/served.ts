@@ -1,9 +1,11 @@
 // A server beside something that changes its file: each answer must be that of before or that of after, and never of before again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ask, type Environment, type Server, startServer } from '../rig.ts';
+import { until } from '../stress.ts';
 
 const PATHS = [
   ...['/b/api/username/user3', '/b/api/username/user3/shots', '/a/api/?user=user3', '/a/api/?user=user8'],
+  '/c/api/username/user2',
   ...['/people/b/user3', '/feeds/a/user3.json'],
 ];
 
@@ -17,26 +19,36 @@ export interface Known {
 const answersOf = (server: Pick<Server, 'port'>) =>
   Promise.all(PATHS.map(async (path) => ask(server, path).then(({ status, body }) => `${status} ${body}`)));
 
-/** What a server of this database answers. */
-export async function readAnswers(database: string): Promise<string[]> {
-  const server = await startServer({ DATABASE_URL: database });
+/** What a server answers. */
+export async function readAnswers(env: Environment, args: readonly string[] = []): Promise<string[]> {
+  const server = await startServer(env, args);
   const answers = await answersOf(server);
   await server.stop();
   return answers;
 }
 
+export interface ServerToWatch {
+  readonly env: Environment;
+  readonly args?: readonly string[];
+  /** One of its calls fails: it may have no answer for a moment, but must have the new data soon after. */
+  readonly isFailing?: boolean;
+  /** Saves the served files once more, after an import of them that failed. */
+  readonly saveAgain?: () => void;
+}
+
 /** Starts a server, and notes what is wrong with its answers, a sentence each. */
-export async function startWatched({ old, done, between = [] }: Known, env: Environment, mayFail = false) {
-  const server = await startServer(env);
+async function startWatched({ old, done, between = [] }: Known, { env, args, isFailing }: ServerToWatch) {
+  const server = await startServer(env, args);
   const wrong = new Set<string>();
   const hasChanged = PATHS.map(() => false);
   let last: readonly string[] = [];
   return {
     wrong,
+    log: server.log,
     async look(): Promise<void> {
       last = await answersOf(server);
       for (const [index, answer] of last.entries()) {
-        if (mayFail && /^50[03] /.test(answer)) continue;
+        if (isFailing && /^50[03] /.test(answer)) continue;
         const isOneOf = (known: Known['done']) => known.some((answers) => answers[index] === answer);
         const isOld = answer === old[index];
         if (!isOld && !isOneOf(done) && !isOneOf(between))
@@ -56,8 +68,8 @@ export async function startWatched({ old, done, between = [] }: Known, env: Envi
 }
 
 /** Runs the command while a server is asked; what was wrong with its answers, and which they are in the end. */
-export async function runBeside<T>(url: string, runCommand: () => Promise<T>, known: Known) {
-  const { wrong, look, isLast, stop } = await startWatched(known, { DATABASE_URL: url });
+export async function runBeside<T>(server: ServerToWatch, runCommand: () => Promise<T>, known: Known) {
+  const { wrong, log, look, isLast, stop } = await startWatched(known, server);
   let isOver = false;
   const asking = (async () => {
     while (!isOver) {
@@ -69,6 +81,16 @@ export async function runBeside<T>(url: string, runCommand: () => Promise<T>, kn
   const ran = await runCommand();
   isOver = true;
   await asking;
+  let failed = 0;
+  async function hasNew(): Promise<boolean> {
+    await look();
+    const count = log.filter((line) => line.includes('until the files are saved again')).length;
+    if (count > failed) server.saveAgain?.();
+    failed = count;
+    return known.done.some(isLast);
+  }
+  if (server.isFailing)
+    await until('the new data', hasNew).catch(({ message }) => wrong.add(`${message}: ${log.slice(-3)}`));
   await stop();
   return { ran, wrong: [...wrong], isOld: isLast(known.old), isNew: known.done.some(isLast) };
 }

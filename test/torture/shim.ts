@@ -76,7 +76,9 @@ function readIfAny(file: string): string {
   }
 }
 
-/** What may go wrong with each call. KILL leaves the folder as it is just before the call. */
+const SQLITE = ['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR'];
+
+/** What may go wrong with each call. KILL leaves the folder as it is just before the call. The last are calls of SQLite. */
 export const FAULTS: Record<string, readonly string[]> = {
   open: ['EIO', 'EMFILE', 'EACCES', 'ENOSPC', 'KILL'],
   read: ['EIO', 'SHORT'],
@@ -91,4 +93,8 @@ export const FAULTS: Record<string, readonly string[]> = {
   connect: ['ECONNREFUSED'],
   'read connection': ['ECONNRESET'],
   'write connection': ['ECONNRESET'],
+  prepare: SQLITE,
+  step: SQLITE,
+  exec: SQLITE,
+  backup: SQLITE,
 };

@@ -1,18 +1,19 @@
 // better-sqlite3 in this process: counts its calls on databases below one folder, and fails the k-th, where the shim does not
-// reach: locks of others, and errors of SQLite's own.
+// reach: locks of others, and errors of SQLite's own. A server loads this first, and has its orders in TORTURE_SQLITE.
+import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
-
-export const SQLITE_FAULTS = ['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR'];
 
 interface Orders {
   readonly folder: string;
   /** Which call fails, from 1; 0 only counts. */
   readonly k: number;
   readonly fault?: string;
+  /** Gets the lines that the shim writes, too: 'K CALL SQL', and 'HIT …'. */
+  readonly log: string;
 }
 
 let orders: Orders | undefined;
-let calls: string[] = [];
+let [calls, log] = [0, -1];
 const databases = new Set<Database.Database>();
 /** The codes that SQLite itself reported meanwhile, and how often. */
 export const reported: Record<string, number> = {};
@@ -20,13 +21,11 @@ export const reported: Record<string, number> = {};
 /** Gives orders; without any, all calls pass. What is open still is closed, as at the end of a process. */
 export function commandSqlite(next?: Orders): void {
   orders = next;
-  if (next !== undefined) calls = [];
+  if (log !== -1) closeSync(log);
+  [calls, log] = [0, next === undefined ? -1 : openSync(next.log, 'w')];
   for (const db of databases) db.close();
   databases.clear();
 }
-
-/** The calls since the last orders. */
-export const sqliteCalls = (): readonly string[] => calls;
 
 /** ROLLBACK ends a transaction whatever happens, and these only set something in memory. */
 const CANNOT_FAIL = /^(ROLLBACK|PRAGMA (temp\.)?(busy_timeout|cache_size|query_only|trusted_schema)\b)/;
@@ -34,8 +33,10 @@ const CANNOT_FAIL = /^(ROLLBACK|PRAGMA (temp\.)?(busy_timeout|cache_size|query_o
 function decide(db: Database.Database, call: string, sql: string): void {
   if (!orders || !db.name.startsWith(`${orders.folder}/`) || CANNOT_FAIL.test(sql)) return;
   databases.add(db);
-  calls.push(`${call} ${sql.trim().split(/\s+/, 3).join(' ')}`);
-  if (calls.length !== orders.k) return;
+  const line = `${++calls} ${call} ${sql.trim().split(/\s+/, 3).join(' ')}\n`;
+  writeSync(log, line);
+  if (calls !== orders.k) return;
+  writeSync(log, `HIT ${line}`);
   const { fault = '' } = orders;
   orders = undefined;
   // SQLite undoes the transaction when the disk is full, and may leave it open after other errors.
@@ -82,3 +83,6 @@ statements.iterate = function (this: Database.Statement, ...args: unknown[]) {
   });
   return rows;
 };
+
+const { TORTURE_SQLITE } = process.env;
+if (TORTURE_SQLITE !== undefined) commandSqlite(JSON.parse(TORTURE_SQLITE));

@@ -1,4 +1,4 @@
-// Every command with faults injected: a sample that differs from day to day. `npm run torture` takes all.
+// Calls of every command, and of servers beside them, fail: a sample that differs from day to day. `npm run torture` takes all.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { ROOT } from '../files.ts';
 import { today, torture } from './main.ts';
 import { applyPatch, readMutants } from './mutants.ts';
-import { SCENARIOS } from './scenarios.ts';
+import { BESIDE_SERVERS, COMMANDS } from './scenarios.ts';
 import { buildShim } from './shim.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
@@ -14,7 +14,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const shim = buildShim(folder);
 if ('reason' in shim) console.warn(`skipped: ${shim.reason}`);
 
-test.runIf('path' in shim).concurrent.each([...SCENARIOS.keys()])('%s', async (scenario) => {
+/** Servers take longer: a third of them each day. */
+const servers = BESIDE_SERVERS.filter((_, nth) => nth % 3 === today() % 3);
+
+test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])('%s', async (scenario) => {
   const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
     seed: Number(process.env.TORTURE_SEED ?? today()),
     seconds: 3,
