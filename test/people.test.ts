@@ -84,10 +84,13 @@ describe.each([
 ])('items beyond the newest that are %s', (_, texts) => {
   const COUNT = 60;
   const ids = Array.from({ length: COUNT }, (_, nth) => String(COUNT - nth));
+  const LARGEST = 2n ** 63n - 1n;
+  const largest = Array.from({ length: COUNT }, (_, nth) => String(LARGEST - BigInt(nth)));
   let url: string;
   let own: LocalServer;
   beforeAll(async () => {
     const records = [folio(1, 'ada'), ...ids.map((id) => shot(id, 1, texts)), folio(2, 'few'), shot(99, 2)];
+    records.push(folio(3, 'large'), ...largest.map((id) => shot(id, 3, texts)));
     url = await databaseOf(...records);
     own = await serveHere({ DATABASE_URL: url });
   });
@@ -118,6 +121,11 @@ describe.each([
     expect([...newer.keys()].at(-1)).toBe('/people/b/ada');
     expect(new Set(shownIn(newer.values()))).toEqual(new Set(ids));
     expect(linkIn((await ask(own, '/people/b/few')).body, 'next')).toBeUndefined();
+  });
+
+  test('are on such pages whatever their ids', async () => {
+    expect(shownIn((await follow('/people/b/large', 'next')).values())).toEqual(largest);
+    expect((await ask(own, `/people/b/large?before=${LARGEST + 1n}`)).status).toBe(404);
   });
 
   test('are in archives that the feed leads to', async () => {

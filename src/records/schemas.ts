@@ -29,6 +29,8 @@ const HTTP_URL =
 export const ZERO_DATE = '0000-00-00 00:00:00';
 
 export const LARGEST_ID = String(2n ** 63n - 1n);
+/** What the schema of an id says; the format is registered here. */
+export const ID = { pattern: '^[1-9][0-9]{0,18}$', format: 'positive-int64' };
 
 // What a regular expression cannot express, or only slowly.
 FormatRegistry.Set('positive-int64', fitsInt64);
@@ -61,8 +63,7 @@ const text = (description: string) => member('text', description, { default: '' 
 const list = (description: string) => member('list', description, { default: '' });
 const count = (description: string) => member('count', description, { pattern: DIGITS, default: '0' });
 const flag = (description: string) => member('flag', description, { pattern: DIGITS, default: '0' });
-const id = (description: string) =>
-  member('id', description, { pattern: '^[1-9][0-9]{0,18}$', format: 'positive-int64' });
+const id = (description: string) => member('id', description, ID);
 const userName = (description: string) => member('name', description, UserName);
 const url = (description: string) =>
   member('url', description, { pattern: HTTP_URL, format: 'http-url', default: '' });

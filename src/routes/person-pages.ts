@@ -13,6 +13,7 @@ import { createUserTags } from '../http/user-tags.ts';
 import { joinEtags } from '../records/etag.ts';
 import type { Family } from '../records/kinds.ts';
 import { nearest } from '../records/nearest.ts';
+import { ID } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
 import { searchKey } from '../records/words.ts';
 import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
@@ -35,7 +36,7 @@ const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.Strin
 const Query = Type.Object({
   before: Type.Optional(
     Type.String({
-      pattern: '^[1-9]\\d{0,17}$',
+      ...ID,
       [FAULT]: (value: unknown) => (typeof value === 'string' ? 'ROUTE_NOT_FOUND' : 'QUERY_MALFORMED'),
     }),
   ),
