@@ -11,14 +11,9 @@ import type { Observer } from './http/observations.ts';
 import { type Health, openAdmin } from './server/admin.ts';
 import { type StartOptions, serve } from './server/serve.ts';
 
-/** A lasting cause of death must not loop. */
-const REPLACE_MS = 1000;
-const ANSWER_MS = 2000;
-
 /** What a worker answers when the supervisor asks. */
 type WorkerReport = [Health, Awaited<ReturnType<Registry['getMetricsAsJSON']>>];
 
-/** The workers that serve. */
 const serving = new Set<Worker>();
 let isStopping = false;
 
@@ -27,15 +22,11 @@ export async function supervise(config: Config, log: Logger, { signal, socket }:
   signal?.addEventListener('abort', () => void stopWorkers(), { once: true });
   const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
   const admin = await openAdmin({ config, health: findHealth, metrics: addUpMetrics, observe });
-  async function stop(): Promise<void> {
-    await stopWorkers();
-    await admin?.close();
-  }
+  const stop = () => stopWorkers().then(() => admin?.close());
   try {
-    // Such a socket cannot be opened once more by each worker: they accept from the one.
-    if (socket?.fd !== undefined || config.host.startsWith('/'))
-      cluster.schedulingPolicy = cluster.SCHED_NONE;
-    else await choosePort(config);
+    // Workers accept from the one socket that they share, if each cannot open its own.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    if (socket?.fd === undefined && !config.host.startsWith('/')) await choosePort(config);
     // The first one alone, so that faults in settings or data are reported once.
     const url = await start(log);
     await Promise.all(Array.from({ length: config.workers - 1 }, () => start(log)));
@@ -75,14 +66,13 @@ async function start(log: Logger): Promise<string> {
     started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
     if (!serving.delete(worker) || isStopping) return;
     log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
-    setTimeout(replace, REPLACE_MS, log);
+    replace(log);
   });
   return started.promise;
 }
 
-async function replace(log: Logger): Promise<void> {
-  if (!isStopping) await start(log).catch(() => setTimeout(replace, REPLACE_MS, log));
-}
+/** In a second: a lasting cause of death must not loop. */
+const replace = (log: Logger) => setTimeout(() => isStopping || start(log).catch(() => replace(log)), 1000);
 
 async function stopWorkers(): Promise<void> {
   isStopping = true;
@@ -92,11 +82,9 @@ async function stopWorkers(): Promise<void> {
 
 /** Requests may come while any worker is ready. */
 async function findHealth(): Promise<Health> {
-  if (isStopping) return { unready: 'The server is stopping.' };
   const answers = (await askWorkers()).map(([health]) => health);
-  const { waiting } = answers.find((answer) => answer.waiting !== undefined) ?? {};
-  const [first = { unready: 'No worker answers.' }] = answers;
-  return { ...(answers.find(({ unready }) => unready === undefined) ?? first), waiting };
+  const ready = answers.find(({ unready }) => unready === undefined);
+  return ready ?? answers[0] ?? { unready: 'No worker answers.' };
 }
 
 async function addUpMetrics() {
@@ -104,12 +92,12 @@ async function addUpMetrics() {
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
-/** Without the reports of a worker that has just died or does not answer in time. */
+/** Without the reports of a worker that has just died or does not answer within two seconds. */
 async function askWorkers(): Promise<WorkerReport[]> {
   const reports = [...serving].map((worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
     worker.send('report', () => {});
-    const reported = once(worker, 'message', { signal: AbortSignal.timeout(ANSWER_MS) });
+    const reported = once(worker, 'message', { signal: AbortSignal.timeout(2000) });
     return reported.then(([report]) => report as WorkerReport).catch(() => undefined);
   });
   return (await Promise.all(reports)).filter((report) => report !== undefined);
