@@ -3,7 +3,7 @@
 //
 // A case begins with `=== NAME`. Then come its steps, each a line:
 //   $ [NAME=VALUE …] ARGS             runs a command, `serve` up to the server's start; `%` gives it a process of its own
-//   & [NAME=VALUE …]                  serves with these settings; URL in a later command is its address
+//   & [NAME=VALUE …] [ARGS]           serves with these settings; URL in a later command is its address
 //   > [METHOD] PATH [HEADER:VALUE …]  asks the server
 //   ~ NAME                            from now on the site at SITE (HOST) answers with the files NAME:/PATH, not http:/PATH
 //   ? [--lists NAMES] [--encoding E]  tries the readers of formats; so does a case without steps
@@ -15,10 +15,9 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { readRecords } from '../src/formats/detect.ts';
-import { type Entry, FormatError } from '../src/formats/entry.ts';
+import type { Entry } from '../src/formats/entry.ts';
 import { plainFolder, ROOT } from './files.ts';
-import { recordsIn } from './importing.ts';
+import { readEntries, recordsIn } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import {
   ask,
@@ -27,7 +26,6 @@ import {
   newDatabase,
   prepareServe,
   type Reply,
-  run,
   spawned,
   storeName,
 } from './rig.ts';
@@ -140,23 +138,25 @@ async function openSession(parts: readonly string[]) {
       prefix = `${line}:`;
     },
     async serve({ words }: Step) {
-      const { env } = splitSettings(words.map(locate));
-      server = await serveHere({ ...(hasRecords && { DATABASE_URL: database }), ...env });
+      const { env, args } = splitSettings(words.map(locate));
+      server = await serveHere({ ...(hasRecords && { DATABASE_URL: database }), ...env }, args);
     },
     async request({ line, words, pattern }: Step) {
       const method = /^[A-Z]+$/.test(words[0] ?? '') ? (words.shift() as string) : 'GET';
       const [path = '', ...fields] = words;
       const headers = Object.fromEntries(fields.map((field) => field.split(/:(.*)/s).slice(0, 2)));
-      const reply = await ask(server as LocalServer, path, { method, headers });
-      return settle([`${reply.status} ${line}`, ...describeReply(reply, pattern)]);
+      const asking = ask(server as LocalServer, path, { method, headers });
+      return await asking.then(
+        (reply) => settle([`${reply.status} ${line}`, ...describeReply(reply, pattern)]),
+        (error) => settle([`${error.code} ${line}`]),
+      );
     },
     /** What a command printed and wrote, and the records of the database if they are others than before. */
     async command({ how, line, words, pattern }: Step, input: Buffer) {
       const { env, args } = splitSettings(words.map(locate));
       const before = readTexts(folder);
       const options = { env: { DATABASE_URL: database, ...env }, input };
-      const here = args[0] === 'serve' ? prepareServe : run;
-      const { code, stdout, stderr } = await (how === '%' ? spawned : here)(args, options);
+      const { code, stdout, stderr } = await (how === '%' ? spawned : prepareServe)(args, options);
       const written = [...readTexts(folder)].filter(([name, text]) => before.get(name) !== text);
       const now = await readDatabase(database);
       const isSame = now.join() === records.join() || (now[0] === NONE && args[0] !== 'import');
@@ -243,17 +243,12 @@ async function readInPieces(content: Buffer, args: string[]): Promise<string> {
   return whole;
 }
 
-async function read(content: Buffer, size: number, options: Parameters<typeof readRecords>[1]) {
-  const lines: string[] = [];
-  async function* pieces() {
-    for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
-  }
-  try {
-    for await (const batch of readRecords(pieces(), options)) lines.push(...batch.map(describeEntry));
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    lines.push(`${error.name}: ${error.message}`);
-  }
+async function read(content: Buffer, size: number, options: Parameters<typeof readEntries>[2]) {
+  const { entries, failure } = await readEntries(content, size, options);
+  const lines = [
+    ...entries.map(describeEntry),
+    ...(failure === undefined ? [] : [`${failure.name}: ${failure.message}`]),
+  ];
   return lines.map((line) => `${line}\n`).join('');
 }
 

@@ -100,7 +100,7 @@ const step = fc.oneof(
     .map((mediaUrl) => async (writer: Writer) => void (await writer.relink(mediaUrl))),
 );
 
-const RUNS = storeName() === 'SQLite' ? 60 : 15;
+const RUNS = storeName() === 'SQLite' ? 40 : 15;
 
 describe(`the changes of the ${storeName()} store`, () => {
   test('are exactly the users whose answers differ, since each generation', async () => {

@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explain } from '../src/cli/context.ts';
-import { copyOf, fixture, ndjson, ROOT, tempFile, tempFolder, ugly } from './files.ts';
+import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from './files.ts';
 import { executeSql, newPath } from './importing.ts';
 import { databaseOf, done, run, vitrine } from './rig.ts';
 
@@ -29,20 +29,8 @@ const FILES = [
 ];
 
 let path: string;
-let files: Record<'foreign' | 'newer', string>;
 beforeAll(async () => {
   path = await databaseOf(...FILES);
-  const make = (name: string, sql: string) => {
-    const file = join(tempFolder(), name);
-    executeSql(file, sql);
-    return file;
-  };
-  const newer = copyOf(path);
-  executeSql(newer, 'PRAGMA user_version = 999');
-  files = {
-    foreign: make('foreign.db', 'CREATE TABLE songs (id INTEGER PRIMARY KEY, title TEXT)'),
-    newer,
-  };
 });
 
 test('the help of each command shows examples', async () => {
@@ -60,70 +48,32 @@ test('without a command, the help is shown and the exit code is 2', async () => 
   expect(stdout + stderr).toContain('Usage: vitrine');
 });
 
-test.each([
-  [['print'], 'vitrine print --help'],
-  [['print', 'nginxx'], 'vitrine print --help'],
-  [['media', 'fetch', '--what'], 'vitrine media --help'],
-  [['serv'], 'vitrine --help'],
-])('a wrong command line %j leads to the help of its command', async (args, help) => {
-  const { code, stderr } = await run(args);
-  expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([2, `Try ${help}.`]);
-});
-
-describe('a file that is not a Vitrine database', () => {
-  test.each([
-    ['foreign', 'is a database of another program.'],
-    ['newer', 'was made by a newer version of Vitrine'],
-  ] as const)('%s is refused by every command with one message, and left unchanged', async (what, words) => {
-    const file = files[what];
-    const before = readFileSync(file);
-    const people = tempFile('people.ndjson', ndjson({ totalPost: '0', id: '1', username: 'one' }));
-    const uses = [['serve'], ['import', people], ['export']];
-    if (what === 'foreign')
-      uses.push(
-        ['remove', '--family', 'microblog', 'one'],
-        ['snapshot', join(tempFolder(), 'x.db')],
-        ['check'],
-      );
-    const runs = await Promise.all(
-      uses.map((args) => run([...args, '--database-url', file], { env: { PORT: '0' } })),
-    );
-    for (const { code, stdout, stderr } of runs) {
-      expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
-      expect(stderr).toContain(file);
-      expect(stderr).toContain(words);
-    }
-    expect(readFileSync(file).equals(before)).toBe(true);
-  });
-
-  test('the journal of an unfinished write is named, and migrate undoes the write', async () => {
-    const file = withJournal();
-    for (const args of [['check'], ['export'], ['serve']]) {
-      const { code, stderr } = await run([...args, '--database-url', file], { env: { PORT: '0' } });
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}-journal is left of a write`)]);
-      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
-    }
-    await done(['migrate', '--database-url', file]);
-    expect(await done(['check', '--database-url', file])).toBe(
-      (await done(['check', '--database-url', path])).replaceAll(path, file),
-    );
-  });
-
-  /** A copy in the middle of a write in rollback mode, as a crash leaves it. */
-  function withJournal(): string {
-    const source = copyOf(path);
-    const db = new Database(source);
-    db.pragma('journal_mode = DELETE');
-    db.pragma('cache_size = 1');
-    db.exec("BEGIN; UPDATE items SET record = ' ' || record; UPDATE profiles SET record = ' ' || record");
-    const file = copyOf(source);
-    copyFileSync(`${source}-journal`, `${file}-journal`);
-    db.close();
-    utimesSync(`${file}-journal`, 0, 0);
-    return file;
+test('the journal of an unfinished write is named, and migrate undoes the write', async () => {
+  const file = withJournal();
+  for (const args of [['check'], ['export'], ['serve']]) {
+    const { code, stderr } = await run([...args, '--database-url', file], { env: { PORT: '0' } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}-journal is left of a write`)]);
+    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
   }
+  await done(['migrate', '--database-url', file]);
+  expect(await done(['check', '--database-url', file])).toBe(
+    (await done(['check', '--database-url', path])).replaceAll(path, file),
+  );
 });
+
+/** A copy in the middle of a write in rollback mode, as a crash leaves it. */
+function withJournal(): string {
+  const source = copyOf(path);
+  const db = new Database(source);
+  db.pragma('journal_mode = DELETE');
+  db.pragma('cache_size = 1');
+  db.exec("BEGIN; UPDATE items SET record = ' ' || record; UPDATE profiles SET record = ' ' || record");
+  const file = copyOf(source);
+  copyFileSync(`${source}-journal`, `${file}-journal`);
+  db.close();
+  utimesSync(`${file}-journal`, 0, 0);
+  return file;
+}
 
 test('an export imported elsewhere gives the same export, byte for byte', async () => {
   const before = await done(['export', '--database-url', path]);

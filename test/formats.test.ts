@@ -4,18 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
-import type { Entry } from '../src/formats/entry.ts';
 import { ROOT } from './files.ts';
-
-async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-}
-
-async function readAll(content: string | Buffer, size = 65_536): Promise<Entry[]> {
-  const found: Entry[] = [];
-  for await (const batch of readRecords(inChunks(Buffer.from(content), size))) found.push(...batch);
-  return found;
-}
+import { readEntries } from './importing.ts';
 
 describe('records of more than 1 MiB', () => {
   const long = 'x'.repeat(1_100_000);
@@ -26,8 +16,8 @@ describe('records of more than 1 MiB', () => {
     ['JSON', `[{"a":"1"},\n{"a":"${long}"},\n{"a":"${fits}"}]`, 2],
     ['CSV', `id,name\n1,b\n2,${long}\n3,${fits}\n`, 3],
   ])('%s: one problem, and the other records are read', async (_name, content, line) => {
-    for (const size of [1000, 65_536, 10_000_000]) {
-      const all = await readAll(content, size);
+    for (const size of [10_000, 65_536, 10_000_000]) {
+      const { entries: all } = await readEntries(content, size);
       expect(all.filter((one) => 'value' in one)).toHaveLength(2);
       const problems = all.filter((one) => 'problem' in one);
       expect(problems.map((one) => [one.line, one.problem])).toEqual([[line, 'longer than 1 MiB']]);
@@ -36,7 +26,9 @@ describe('records of more than 1 MiB', () => {
   });
 
   test('an object that holds lists of other names: the problem says how to read them', async () => {
-    const [found, ...others] = await readAll(`{"data":{"items":[{"a":"${long}${long}"}]}}`);
+    const {
+      entries: [found, ...others],
+    } = await readEntries(`{"data":{"items":[{"a":"${long}${long}"}]}}`);
     expect(others).toEqual([]);
     expect(found).toMatchObject({
       line: 1,
@@ -47,7 +39,7 @@ describe('records of more than 1 MiB', () => {
   test('a body that is larger than any record', async () => {
     const record = `{"a":"${'x'.repeat(1000)}"}`;
     const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;
-    expect((await readAll(body)).filter((one) => 'value' in one)).toHaveLength(3000);
+    expect((await readEntries(body)).entries.filter((one) => 'value' in one)).toHaveLength(3000);
   });
 });
 
@@ -60,7 +52,7 @@ test('hostile input takes linear time', async () => {
   const commas = `{"a":[${', '.repeat(400_000)}`;
   const header = `id${',"'.repeat(399_999)}`;
   for (const content of [nested, quotes, openQuote, brackets, digits, commas, header])
-    expect(await readAll(content)).toHaveLength(1);
+    expect((await readEntries(content)).entries).toHaveLength(1);
 });
 
 test.each([
@@ -107,7 +99,8 @@ test('csv-spectrum', async () => {
     const columns = Object.keys(rows[0]);
     const members = MEMBERS.slice(0, columns.length);
     const csv = readFileSync(join(folder, 'csvs', `${name}.csv`), 'latin1');
-    const all = await readAll(Buffer.from(csv.replace(/^[^\r\n]*/, members.join()), 'latin1'));
+    const file = Buffer.from(csv.replace(/^[^\r\n]*/, members.join()), 'latin1');
+    const { entries: all } = await readEntries(file);
     // An empty cell is an absent member.
     const cells = all.map((one) =>
       members.map((member) => ('value' in one ? (one.value[member] ?? '') : one)),

@@ -9,7 +9,7 @@ import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts
 import { ask, databaseOf, dial, hearOut, type Server, startServer } from './rig.ts';
 import { linesOf } from './stress.ts';
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2000);
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const BATCH = 100;
 const CONNECTIONS = Math.ceil(REQUESTS / 50);

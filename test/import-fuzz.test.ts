@@ -2,32 +2,22 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readRecords } from '../src/formats/detect.ts';
-import { FormatError } from '../src/formats/entry.ts';
 import { normalise } from '../src/records/normalise.ts';
+import { readEntries } from './importing.ts';
 import { blog, post, shot } from './records.ts';
 
-const RUNS = Number(process.env.FUZZ_FILES ?? 700);
+const RUNS = Number(process.env.FUZZ_FILES ?? 300);
 const LIMIT = 60_000 + RUNS * 20;
 
 /** What an import makes of a file: a record or a fault for each line, or why it cannot be read. */
-async function outcome(bytes: Buffer, chunk: number): Promise<string[]> {
-  const lines: string[] = [];
-  const source = (async function* () {
-    for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
-  })();
-  try {
-    for await (const batch of readRecords(source))
-      for (const entry of batch) {
-        const result = 'problem' in entry ? entry.problem : normalise(entry.value);
-        lines.push(`${entry.line} ${JSON.stringify(result)}`);
-        expect(entry.text()).not.toMatch(/[\r\n]/);
-      }
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    lines.push(error.message);
-  }
-  return lines;
+async function outcome(bytes: Buffer, chunk: number): Promise<unknown[]> {
+  const { entries, failure } = await readEntries(bytes, chunk);
+  for (const entry of entries) expect(entry.text()).not.toMatch(/[\r\n]/);
+  const results = entries.map((entry) => ('problem' in entry ? entry.problem : normalise(entry.value)));
+  return [
+    ...results.map((result, nth) => `${entries[nth]?.line} ${JSON.stringify(result)}`),
+    failure?.message,
+  ];
 }
 
 const records = [blog(1, 'ada', { bio: 'é "x"\\' }), post(1, 1), shot(2, 1, { title: 'a,b;c\td' })];

@@ -1,12 +1,34 @@
-// Shared by import tests: running an import and reading the database afterwards.
+// Shared by import tests: reading files, running an import, and reading the database afterwards.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { readRecords } from '../src/formats/detect.ts';
+import { type Entry, FormatError } from '../src/formats/entry.ts';
 import type { MediaEntry } from '../src/stores/media.ts';
 import { openArchive, openWriter } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';
 import type { Writer } from '../src/stores/writer.ts';
 import { tempFolder } from './files.ts';
 import { run } from './rig.ts';
+
+/** What is read of a file that comes in pieces of this size: its entries, and why no more could be read. */
+export async function readEntries(
+  content: string | Buffer,
+  size = 65_536,
+  options?: Parameters<typeof readRecords>[1],
+) {
+  const bytes = Buffer.from(content as string);
+  const entries: Entry[] = [];
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  try {
+    for await (const batch of readRecords(pieces(), options)) entries.push(...batch);
+    return { entries };
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return { entries, failure: error };
+  }
+}
 
 export const newPath = () => join(tempFolder(), 'site.db');
 

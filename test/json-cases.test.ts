@@ -1,27 +1,17 @@
 // JSON as in JSONTestSuite, read by the import: valid JSON is read, invalid JSON is refused with one message, and where
 // parsers differ nothing crashes. The cases are those in which our scanner, not only JSON.parse, decides.
 import { expect, test } from 'vitest';
-import { readRecords } from '../src/formats/detect.ts';
-import { FormatError } from '../src/formats/entry.ts';
 import { normalise } from '../src/records/normalise.ts';
+import { readEntries } from './importing.ts';
 
-async function read(content: Buffer | string) {
-  const values: unknown[] = [];
-  const problems: string[] = [];
-  const source = (async function* () {
-    yield Buffer.from(content as string);
-  })();
-  try {
-    for await (const batch of readRecords(source))
-      for (const entry of batch) {
-        if ('value' in entry) values.push(entry.value);
-        else problems.push(entry.problem);
-      }
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    problems.push(error.message);
-  }
-  return { values, problems };
+async function read(content: Buffer) {
+  const { entries, failure } = await readEntries(content);
+  return {
+    values: entries.flatMap((entry) => ('value' in entry ? [entry.value] : [])),
+    problems: [...entries, { problem: failure?.message }].flatMap((entry) =>
+      'problem' in entry ? (entry.problem ?? []) : [],
+    ),
+  };
 }
 
 const MEMBERS = '"id":"1","user":"2","date":"2024-01-01 00:00:00"';

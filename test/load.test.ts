@@ -156,7 +156,7 @@ describe(`loads into ${storeName()}`, () => {
           await reader.close();
         }
       }),
-      { numRuns: storeName() === 'SQLite' ? 60 : 10 },
+      { numRuns: storeName() === 'SQLite' ? 40 : 10 },
     );
   }, 120_000);
 

@@ -1,7 +1,6 @@
-// What each command loads, which is most of what a short command costs: a table of the most modules, and of what must be absent.
+// What commands load, which is most of what a short command costs: a table of the most modules, and of what must be absent.
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
-import { COMMANDS } from '../src/cli/program.ts';
 import { fixture, loadedFirst } from './files.ts';
 import { databaseOf, startServer, vitrine } from './rig.ts';
 
@@ -55,19 +54,12 @@ async function listLoaded(args: readonly string[]): Promise<string> {
 // The count of today and a few more. A command that needs a heavy module loads it when it runs.
 test.each<[args: string, most: number, absent: readonly string[]]>([
   ['--version', 40, HEAVY],
-  ['--help', 40, HEAVY],
   ['print nginx', 75, HEAVY],
-  ['print systemd', 75, HEAVY],
-  ['help doctor', 60, HEAVY],
   ['help serve', 70, HEAVY],
   ['changes', 330, ['undici', 'fastify', 'pino', 'pg', 'src/import']],
   ['export', 330, ['undici', 'fastify', 'pino', 'pg', 'src/formats']],
 ])('%s loads at most %i modules', async (args, most, absent) => {
   expectLoaded(await listLoaded(args.split(' ')), most, absent);
-});
-
-test.each(Object.keys(COMMANDS))('the help of %s loads nothing heavy', async (name) => {
-  expectLoaded(await listLoaded([name, '--help']), 75, HEAVY);
 });
 
 test('serve loads no client, importer, publisher or rehearsal', async () => {

@@ -1,9 +1,9 @@
-// `vitrine serve --rehearse`: slow, failing and empty answers, on purpose.
+// `vitrine serve --rehearse`: slow, failing and cut answers, on purpose. Other answers and refusals are in
+// fixtures/cases/rehearsal.txt.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
-import { fixture } from './files.ts';
-import { ask, databaseOf, dial, hearOut, json, type LocalServer, prepareServe, type Reply } from './rig.ts';
+import { ask, dial, hearOut, type LocalServer, type Reply } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PROFILE = '/b/api/username/ada';
@@ -51,24 +51,6 @@ describe('one request', () => {
       );
   });
 
-  test('a status stands for its first error, by header and by query member, at any address', async () => {
-    expect(json(await wish(server, 'status=410')).code).toBe('USER_GONE');
-    expect(json(await ask(server, `${LIST}?_rehearse=status=503`)).code).toBe('OVERLOADED');
-    expect(json(await ask(server, '/a/api/?user=ada&_rehearse=status%3D429')).code).toBe('RATE_LIMITED');
-    expect((await ask(server, '/embed.js?_rehearse=500')).status).toBe(500);
-    const page = await ask(server, '/people/b/ada?_rehearse=404', { headers: { accept: 'text/html' } });
-    expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
-  });
-
-  test('an empty list, and a profile with nothing but its name', async () => {
-    expect(json(await wish(server, 'empty', LIST))).toEqual({ Shots: [] });
-    expect(json(await wish(server, 'empty', '/a/api/?user=ada&post=true'))).toEqual({ posts: [] });
-    const [full, empty] = [json(await ask(server, PROFILE)), json(await wish(server, 'empty'))];
-    expect(Object.keys(empty)).toEqual(Object.keys(full));
-    expect(empty).toMatchObject({ username: 'ada', name: '', avatar: '' });
-    expect((await wish(server, 'empty', '/embed.js')).body).toBe((await ask(server, '/embed.js')).body);
-  });
-
   test('delays, alone and before a failure', async () => {
     const started = performance.now();
     expect((await wish(server, 'delay=60')).status).toBe(200);
@@ -77,8 +59,7 @@ describe('one request', () => {
     expect(performance.now() - started).toBeGreaterThan(110);
   });
 
-  test('reset and timeout have no answer; a truncated body is shorter than its content-length', async () => {
-    expect(await outcome(wish(server, 'reset'))).toBe('ECONNRESET');
+  test('a timeout has no answer; a truncated body is shorter than its content-length', async () => {
     for (const path of [PROFILE, '/embed.js']) {
       const { length } = (await ask(server, path)).body;
       const socket = await dial(server);
@@ -109,36 +90,6 @@ describe('one request', () => {
     await once(socket, 'close');
     expect(heard).toBe('');
   });
-
-  test('what is not understood is 400 with a sentence', async () => {
-    const { status, body } = await wish(server, 'status=299');
-    expect(status).toBe(400);
-    expect(JSON.parse(body)).toMatchObject({ code: 'BAD_REQUEST', message: expect.stringContaining('299') });
-    expect((await wish(server, 'delay=soon')).status).toBe(400);
-  });
-
-  test('wrong requests and preflights have their own answers', async () => {
-    expect(json(await wish(server, 'status=503', '/b/api/username/')).code).toBe('OVERLOADED');
-    expect((await wish(server, 'status=503', '/a/api/?user=a&user=b')).status).toBe(400);
-    const path = `${PROFILE}?_rehearse=503`;
-    expect((await ask(server, path, { method: 'OPTIONS' })).status).toBe(204);
-    expect((await ask(server, path, { method: 'POST' })).status).toBe(405);
-  });
-});
-
-test.each([
-  PROFILE,
-  LIST,
-  '/',
-  '/embed.js',
-  '/nothing',
-  '/people/b/nobody',
-  '/docs',
-  '/samples/ada.svg',
-  '/openapi.json',
-])('no cache keeps %s', async (path) => {
-  for (const accept of ['application/json', 'text/html'])
-    expect((await ask(server, path, { headers: { accept } })).headers['cache-control']).toBe('no-store');
 });
 
 describe('a run', () => {
@@ -164,76 +115,10 @@ describe('a run', () => {
     expect(failed).toBeLessThan(60);
   });
 
-  test('leaves probes, pages and requests with wishes of their own alone; pictures take part', async () => {
-    const failing = await rehearse('--fail', '100%:503');
-    const statuses = ['/readyz', '/', '/embed.js', '/docs', PROFILE, LIST, '/samples/ada.svg'].map(
-      async (path) => (await ask(failing, path)).status,
-    );
-    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200, 503, 503, 503]);
-    expect((await wish(failing, 'delay=0')).status).toBe(200);
-  });
-
   test('says its seed', async () => {
     const started = await rehearse('--delay', 'normal:4,2', '--seed', '9');
     expect(started.log.join()).toContain('rehearsal, not for real clients: --delay normal:4,2 --seed 9');
     expect((await ask(started, PROFILE)).status).toBe(200);
     expect(server.log.join()).toMatch(/for real clients: --seed \d+/);
   });
-});
-
-test.each(['a file', 'a database'])(
-  '%s can be rehearsed with, and a cache header that is set gives way',
-  async (data) => {
-    const file = fixture('portfolio.ndjson');
-    const own: Record<string, string> = data === 'a file' ? {} : { DATABASE_URL: await databaseOf(file) };
-    const env = { ...own, CACHE_CONTROL: 'public', PURGE: 'nginx:/cache,post:https://purge.example' };
-    const started = await serveHere(env, ['--rehearse', ...(data === 'a file' ? [file] : [])]);
-    const { status, headers } = await ask(started, LIST);
-    expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
-    expect(Object.keys(headers).filter((name) => /cdn|accel|tag$/.test(name))).toEqual(['etag']);
-    expect((await wish(started, 'status=410')).status).toBe(410);
-  },
-);
-
-describe('refusals', () => {
-  test.each<[args: string, env: Record<string, string>, sentence: RegExp]>([
-    ['--rehearse', { NODE_ENV: 'production' }, /refused with NODE_ENV=production/],
-    ['--rehearse', { DATABASE_URL: 'postgres://127.0.0.1/x' }, /files, samples or a SQLite database/],
-    ['--rehearse', { HOST: '0.0.0.0' }, /public address, as 0.0.0.0 may be: --yes/],
-    ['--rehearse', { LISTEN_FDS: '1' }, /public address/],
-    ['--rehearse --delay fast', {}, /--delay takes milliseconds/],
-    ['--rehearse --delay 800-300', {}, /--delay takes milliseconds/],
-    ['--rehearse --delay 100000', {}, /--delay takes milliseconds up to 60000/],
-    ['--rehearse --fail 5', {}, /--fail takes a share/],
-    ['--rehearse --fail 101%', {}, /--fail takes a share/],
-    ['--rehearse --fail 5%:299', {}, /--fail takes a status.*not 299/],
-    ['--delay 5', {}, /go with --rehearse/],
-    ['--seed 5', {}, /go with --rehearse/],
-  ])('%s %j', async (args, env, sentence) => {
-    const { code, stderr } = await prepareServe(['serve', '--samples', ...args.split(' ')], { env });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
-  });
-
-  test.each(['127.0.0.2', '::1', 'localhost', '/run/x.sock'])('%s is not public', async (HOST) => {
-    const args = ['serve', '--samples', '--rehearse'];
-    expect((await prepareServe(args, { env: { HOST } })).code).toBe(0);
-  });
-
-  test('--yes allows a public address', async () => {
-    const args = ['serve', '--samples', '--rehearse', '--yes'];
-    expect((await prepareServe(args, { env: { HOST: '0.0.0.0' } })).code).toBe(0);
-  });
-});
-
-test('the explorer has its buttons', async () => {
-  expect((await ask(server, '/')).body).toContain('src="rehearsal.js"');
-  expect((await ask(server, '/rehearsal.js')).body).toContain("new CustomEvent('rehearse'");
-});
-
-test('without --rehearse, wishes mean nothing', async () => {
-  const usual = await serveHere();
-  const { status, headers } = await wish(usual, 'status=503', `${PROFILE}?_rehearse=404`);
-  expect([status, headers['cache-control']]).toEqual([200, 'no-cache']);
-  expect((await ask(usual, '/rehearsal.js')).status).toBe(404);
-  expect((await ask(usual, '/')).body).not.toContain('rehears');
 });

@@ -3,6 +3,7 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { matches } from '../src/http/answer.ts';
+import { createDocumentJudge } from './document-judge.ts';
 import { expectedRecord, VARIANTS } from './expected.ts';
 import { fixture, tempFile } from './files.ts';
 import { ask, databaseOf, done, json, type LocalServer, type Reply, sendRaw } from './rig.ts';
@@ -27,10 +28,12 @@ const CACHING = 'public, max-age=15, stale-while-revalidate=30, stale-if-error=8
 let path: string;
 let server: LocalServer;
 let listed: LocalServer;
+let judge: ReturnType<typeof createDocumentJudge>;
 beforeAll(async () => {
   path = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ...Object.values(BARE));
   server = await serveHere({ DATABASE_URL: path });
   listed = await serveHere({ DATABASE_URL: path, CORS_ORIGIN: `${ONE}, ${TWO}` });
+  judge = createDocumentJudge(json(await ask(server, '/openapi.json')));
 });
 
 const code = (code: string) => ({ code });
@@ -112,9 +115,10 @@ function varying(url: string, status: number): string[] {
 const freshness = (url: string, status: number) =>
   status === 404 ? 'max-age=5' : url.endsWith('z') || status > 304 ? 'no-store' : CACHING;
 
-/** What every answer of the API has: CORS, how long it is fresh, nothing to be guessed. */
+/** What every answer of the API has: what the document says, CORS, how long it is fresh, nothing to be guessed. */
 function expectOpen(reply: Reply, method: string, url: string, status: number): void {
   const { headers } = reply;
+  expect([url, judge.faultOf(url, { method }, reply)]).toEqual([url, undefined]);
   expect([url, reply.status, ...cors(reply)]).toEqual([
     ...[url, status, '*', expect.stringContaining('ETag')],
     varying(url, status)[0],
@@ -185,6 +189,14 @@ describe('requests', () => {
       if (method === 'OPTIONS') expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
     }
     await expectListed(method, url, more, status);
+  });
+
+  test('431 and 429 are as the document says', async () => {
+    const long = { headers: { 'x-long': 'x'.repeat(20_000) } };
+    const limited = await serveHere({ RATE_LIMIT: '1/1m' });
+    const replies = [await ask(server, ADA, long), await ask(limited, ADA), await ask(limited, ADA)];
+    expect(replies.map(({ status }) => status)).toEqual([431, 200, 429]);
+    expect(replies.map((reply) => judge.faultOf(ADA, {}, reply))).toEqual(Array(3).fill(undefined));
   });
 
   test('any other method is 405, whatever the address', async () => {

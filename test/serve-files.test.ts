@@ -1,4 +1,5 @@
-// `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
+// `vitrine serve FILE…`: files are served themselves, and again whenever they are saved. What is refused is in
+// fixtures/cases/serve-files.txt.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,8 +26,6 @@ const untilTitles = (server: LocalServer, wanted: string[] | undefined) =>
 
 const untilLogged = (server: LocalServer, text: string) =>
   until(text, async () => server.log.some((line) => line.includes(text)));
-
-const databaseFile = tempFile('site.db', 'SQLite format 3\0');
 
 const temporary = tempFolder();
 beforeAll(() => void vi.stubEnv('TMPDIR', temporary));
@@ -75,6 +74,11 @@ test('looking at a folder of many files lets the server answer, and counts those
   expect(await lookAt([folder], /\.json$/g)).toBe(before);
   touch('500.json');
   expect(await lookAt([folder], /\.json$/g)).not.toBe(before);
+});
+
+test('what is refused at the start leaves nothing behind', async () => {
+  expect((await prepareServe(['serve', tempFile('people.ndjson', '{}')])).code).toBe(1);
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 describe('files that are served', () => {
@@ -198,20 +202,6 @@ describe('files that are served', () => {
     await server.stop();
   });
 
-  test('are not kept by browsers, unless CACHE_CONTROL says so', async () => {
-    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
-    for (const [settings, args, caching] of [
-      [{}, [file], 'no-cache'],
-      [{}, [], 'no-cache'],
-      [{ CACHE_CONTROL: 'max-age=7' }, [file], 'max-age=7'],
-    ] as const) {
-      const server = await serveHere(settings, args);
-      const path = args.length > 0 ? PROFILE : '/b/api/username/ada';
-      expect((await ask(server, path)).headers['cache-control']).toBe(caching);
-      await server.stop();
-    }
-  });
-
   test('are mapped anew when the map is saved', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const map = tempFile('map.mjs', 'export default (record) => record;');
@@ -268,72 +258,5 @@ describe('files that are served', () => {
     expect([before.length, folders().length, await titles(running)]).toEqual([1, 2, ['Ferry']]);
     await Promise.all([running.stop(), server.stop()]);
     expect(folders()).toEqual([]);
-  });
-
-  test('are served without the word serve', async () => {
-    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
-    const { code, stderr } = await prepareServe([file, '--workers', '2']);
-    expect([code, stderr]).toEqual([0, 'vitrine: one process serves the files: WORKERS has no effect\n']);
-  });
-
-  test('of json-server need an owner and a date for each item: the log says how to add them', async () => {
-    const posts = [1, 2].map((id) => ({ id: String(id), title: 'a title', views: 100 }));
-    // As in its README.
-    const example = {
-      posts,
-      comments: [{ id: '1', text: 'a comment about post 1', postId: '1' }],
-      profile: { name: 'typicode' },
-    };
-    const file = tempFile('db.json', JSON.stringify(example));
-    const { code, stderr } = await prepareServe(['serve', file]);
-    const faults = [
-      `${file}:1: user_id: is missing: add the id of a user, as "1" for {"id":"1","username":"mira"}`,
-      `${file}:1: date: is missing: add one such as 2026-02-28 10:00:00`,
-    ];
-    const end = 'vitrine: nothing is served: 2 of 2 records are wrong\n';
-    expect([code, stderr]).toEqual([1, [...faults, ...faults, end].join('\n')]);
-
-    const owned = posts.map((post) => ({ ...post, userId: 1, date: '2026-02-28' }));
-    writeFileSync(file, JSON.stringify({ ...example, posts: owned }));
-    expect((await prepareServe(['serve', file])).stderr).toContain('user_id: is missing: is it userId?');
-
-    const users = [{ id: '1', username: 'mira', name: 'Mira' }];
-    const shots = posts.map((post) => ({ ...post, user_id: 1, date: '2026-02-28 10:00:00' }));
-    writeFileSync(file, JSON.stringify({ ...example, posts: shots, users }));
-    const server = await serveHere({}, [file]);
-    expect(await titles(server)).toEqual(['a title', 'a title']);
-    await server.stop();
-  });
-
-  test.each<[string, string[], number, RegExp]>([
-    ['a file that is not there', ['none.ndjson'], 1, /^vitrine: none\.ndjson does not exist\n$/],
-    ['a folder', ['.'], 1, /^vitrine: \. is a folder: name the files in it\n$/],
-    ['an empty file', [tempFile('empty.json', '')], 1, /^vitrine: .*empty\.json: it has no records\n$/],
-    [
-      'no text',
-      [tempFile('x.bin', Buffer.from([0xff]))],
-      1,
-      /x\.bin:1: .*UTF-8.*\nvitrine: nothing is served/,
-    ],
-    [
-      'faulty records',
-      [tempFile('f.ndjson', ndjson(MIRA, MIRA, {}))],
-      1,
-      /:3: .*\nvitrine: nothing is served: 1 of 3 records is/,
-    ],
-    [
-      'standard input',
-      ['-'],
-      2,
-      /^vitrine: serve reads files again .* standard input can be read once only\n$/,
-    ],
-    ['a device', ['/dev/null'], 2, /^vitrine: .*\/dev\/null can be read once only\n$/],
-    ['a database', [databaseFile], 2, /^vitrine: .*\.db is a database: give it with --database-url\n$/],
-    ['a database as well', ['x.json', '--database-url', 'site.db'], 2, /^vitrine: .* not both\n$/],
-    ['a map without files', ['--map', 'x.mjs'], 2, /^vitrine: --map, .* goes with files to serve\n$/],
-  ])('%s is refused in a sentence', async (_, args, exitCode, sentence) => {
-    const { code, stdout, stderr } = await prepareServe(['serve', ...args]);
-    expect([code, stdout, stderr]).toEqual([exitCode, '', expect.stringMatching(sentence)]);
-    expect(readdirSync(temporary)).toEqual([]);
   });
 });

@@ -54,7 +54,17 @@ beforeAll(async () => {
   await importInto(database, ['-'], ndjson(folio(1, 'ada'), folio(2, 'bea')));
 });
 
-describe.each(Object.entries(OPENERS))('%s refuses', (_, open) => {
+describe.each(Object.entries(OPENERS))('%s refuses', (name, open) => {
+  test.each([
+    ['of another program', 'PRAGMA application_id = 7', /is a database of another program/],
+    ['of a newer version', 'PRAGMA user_version = 99', /was made by a newer version/],
+  ])('a database %s, and leaves it unchanged', async (_, sql, said) => {
+    const path = altered(sql);
+    const before = readFileSync(path);
+    await expect(open(path)).rejects.toThrow(said);
+    expect([name, readFileSync(path).equals(before)]).toEqual([name, true]);
+  });
+
   test('what is no regular file', async () => {
     const pipe = join(tempFolder(), 'pipe');
     expect(spawnSync('mkfifo', [pipe]).status).toBe(0);

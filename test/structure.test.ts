@@ -1,5 +1,6 @@
-// The architecture, read from import statements: which folder may import from which.
-import { readdirSync, readFileSync } from 'node:fs';
+// The architecture, read from import statements: which folder may import from which, what a command loads before it runs,
+// and what tests may need.
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from './files.ts';
@@ -12,8 +13,9 @@ interface Source {
   readonly text: string;
   /** Our own files as paths under src; packages by name. */
   readonly imports: readonly string[];
-  /** Those that Node loads: types are erased. */
+  /** Those that Node loads with it: types are erased, and others are loaded when they are used. */
   readonly loads: readonly string[];
+  readonly loadsLate: readonly string[];
 }
 
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -29,20 +31,22 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
       return {
         path: path.startsWith('.') ? normalize(join(dirname(name), path)) : path,
         isType: /^(import|export) type\b/.test(statement),
+        isLate: late !== undefined,
       };
     });
     return {
       name,
       text,
       imports: imports.map(({ path }) => path),
-      loads: imports.filter(({ isType }) => !isType).map(({ path }) => path),
+      loads: imports.filter(({ isType, isLate }) => !isType && !isLate).map(({ path }) => path),
+      loadsLate: imports.filter(({ isLate }) => isLate).map(({ path }) => path),
     };
   });
 
 const isOurs = (path: string) => sources.some(({ name }) => name === path);
 const roomOf = (name: string) => dirname(name);
-const ours = (name: string, kind: 'imports' | 'loads' = 'imports') =>
-  (sources.find((source) => source.name === name) as Source)[kind].filter(isOurs);
+const sourceOf = (name: string) => sources.find((source) => source.name === name) as Source;
+const ours = (name: string, kind: 'imports' | 'loads' = 'imports') => sourceOf(name)[kind].filter(isOurs);
 const importersOf = (pattern: RegExp) =>
   sources.filter(({ imports }) => imports.some((path) => pattern.test(path))).map(({ name }) => name);
 
@@ -100,6 +104,15 @@ const strays = (room: string, allowed: readonly string[]) =>
         .map((path) => `${name} imports ${path}`),
     );
 
+test('tests of the quick lane use no helper that needs another program', () => {
+  const imports = (file: string) =>
+    [...readFileSync(join(ROOT, 'test', file), 'utf8').matchAll(/ from '\.\/([\w-]+\.ts)'/g)].map(
+      ([, name]) => name as string,
+    );
+  const reaches = (file: string): boolean => file === 'programs.ts' || imports(file).some(reaches);
+  expect(globSync('*.test.ts', { cwd: join(ROOT, 'test') }).filter(reaches)).toEqual([]);
+});
+
 test('every import resolves', () => {
   expect(sources.length).toBeGreaterThan(20);
   const lost = sources.flatMap(({ name, imports }) =>
@@ -115,6 +128,14 @@ test('every room is listed, and imports only from those below it', () => {
 
 test('there are no import cycles', () => {
   expect(sources.map(({ name }) => name).filter((name) => reach(name).has(name))).toEqual([]);
+});
+
+test.each(sourceOf('cli/program.ts').loadsLate)('%s loads what is heavy when its command runs', (command) => {
+  const heavy = /^(@sinclair\/typebox.*|undici|better-sqlite3|fastify|pino|pg|htmlparser2)$/;
+  const loading = [command, ...reach(command, 'loads')].filter((name) =>
+    sourceOf(name).loads.some((path) => heavy.test(path)),
+  );
+  expect(loading).toEqual([]);
 });
 
 describe('one place for each dependency', () => {

@@ -1,4 +1,5 @@
 // Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ and test/torture/ as well.
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -15,12 +16,15 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const ROOT = `${import.meta.dirname}/..`;
 /** Files that change modules of src/ for themselves. The other files of the quick lane share theirs, loaded once. */
-const ALONE = ['test/media-fetch.test.ts', 'test/new-variants.test.ts'];
+const ALONE = globSync('test/*.test.ts', { cwd: ROOT }).filter((file) =>
+  /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${ROOT}/${file}`, 'utf8')),
+);
 
 export default defineConfig({
   test: {
-    root: `${import.meta.dirname}/..`,
+    root: ROOT,
     pool: 'forks',
     // Tests wait much, so there are more workers than cores.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
