@@ -53,7 +53,7 @@ async function load(writer: Writer, records: readonly object[], replace = false)
   const stdin = (async function* () {
     yield Buffer.from(ndjson(...records));
   })();
-  const options = { replace, skipInvalid: true, onProgress() {}, onFault() {}, stdin };
+  const options = { replace, skipInvalid: true, out: { write() {} }, stdin };
   await importFiles(writer, { files: ['-'], ...options });
 }
 

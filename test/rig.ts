@@ -181,11 +181,10 @@ export async function importInto(
     stdin: Readable.from([Buffer.from(input)]),
     replace: false,
     skipInvalid: false,
-    onProgress() {},
-    onFault: (line) => void faults.push(line),
+    out: { isQuiet: true, write: (line) => faults.push(line) },
     ...options,
   });
-  if (tallies === undefined) throw new Error(faults.join('\n'));
+  if (tallies === undefined) throw new Error(faults.join('').trimEnd());
 }
 
 /** The kind of store under test, and how to create an empty one. */

@@ -95,14 +95,13 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     throw new UsageError('--rejects goes with --skip-invalid');
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
-  const { importFiles } = await import('../import/import.ts');
-  const { openInputs } = await import('../import/import.ts');
-  const { createImportReport, describeMended, summary } = await import('../import/report.ts');
-  const { stdin, stderr } = context;
+  const { importFiles, openInputs } = await import('../import/import.ts');
+  const { summary } = await import('../import/report.ts');
+  const { stdin, stderr: out, endBySignal: onWriting } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
   const signal = context.stopSignal();
-  const options = { ...flags, files, stdin, signal };
+  const options = { ...flags, files, stdin, signal, out, onWriting };
   const refuse = (error: unknown): never => {
     throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   };
@@ -110,23 +109,19 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   await using writer = await (dryRun
     ? openWriter(database, { isTrial: true })
     : openNotifying(database, context));
-
-  async function importReporting() {
-    using report = createImportReport(stderr);
-    const onWriting = context.endBySignal;
-    const run = { ...options, onProgress: report.progress, onFault: report.fault, onWriting };
-    return await importFiles(writer, run, inputs).catch(refuse);
-  }
-
-  const { tallies, warnings, mended, unused, faulty, records } = await importReporting();
-  for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
-  for (const line of [...describeMended(mended), ...unused.lines()]) stderr.write(`${line}\n`);
+  const { tallies, warnings, notes, mended, unused, faulty, records } = await importFiles(
+    writer,
+    options,
+    inputs,
+  ).catch(refuse);
+  for (const warning of warnings) out.write(`warning: ${warning}\n`);
+  for (const note of notes) out.write(`${note}\n`);
   const result = {
     records,
     faulty,
     dryRun,
     ...forReport(mended),
-    dropped: unused.counts(),
+    dropped: unused,
     imported: tallies ?? null,
   };
   if (tallies === undefined) {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readConfig, SETTING_NAMES } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../publish/choices.ts';
+import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../publish/targets.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 

@@ -126,12 +126,8 @@ function createLoader(
   const look = () => lookAt(watched, names);
 
   async function load(out: Terminal, signal: AbortSignal, onWriting?: () => void) {
-    const { importFiles } = await import('../import/import.ts');
-    const { openInputs } = await import('../import/import.ts');
-    const { createImportReport, describeMended } = await import('../import/report.ts');
-    using report = createImportReport(out);
-    const options = { ...source, stdin, signal, replace: false, skipInvalid: false };
-    const run = { ...options, onProgress: report.progress, onFault: report.fault, onWriting };
+    const { importFiles, openInputs } = await import('../import/import.ts');
+    const options = { ...source, stdin, signal, out, onWriting, replace: false, skipInvalid: false };
     refuseUnfit(watched);
     const inputs = await openInputs(options);
     refuseUnfit(inputs.files);
@@ -139,17 +135,12 @@ function createLoader(
     // Before the files are read, so that no save is missed.
     const before = await look();
     const writer = await openWriter(next);
-    const { tallies, mended, unused, warnings, ...result } = await importFiles(writer, run, inputs).finally(
-      () => writer.close(),
+    const { tallies, warnings, notes, records, faulty } = await importFiles(writer, options, inputs).finally(
+      writer.close,
     );
     const isServed = tallies !== undefined;
     if (isServed) renameSync(next, databaseIn(folder));
-    return {
-      isServed,
-      before,
-      warnings: [...warnings, ...describeMended(mended), ...unused.lines()],
-      ...result,
-    };
+    return { isServed, before, warnings: [...warnings, ...notes], records, faulty };
   }
 
   return { look, load };

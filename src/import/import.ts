@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinesOutput, openLines } from '../files/output.ts';
+import type { Terminal } from '../files/terminal.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import { type Family, KINDS } from '../records/kinds.ts';
@@ -15,8 +16,10 @@ import type { Writer } from '../stores/writer.ts';
 import type { ExportFacts, RecordMap } from './map.ts';
 import {
   createFaultReport,
+  createImportReport,
   createUnused,
   createWarnings,
+  describeMended,
   describePlace,
   displayName,
   encodePlace,
@@ -42,9 +45,8 @@ export interface ImportOptions extends MendingOptions, InputOptions {
   readonly onWriting?: () => void;
   /** The file for the faulty records. */
   readonly rejects?: string | undefined;
-  readonly onProgress: (progress: Progress) => void;
-  /** Called with each fault: `FILE:LINE: member: what is wrong, got "…"`. */
-  readonly onFault: (line: string) => void;
+  /** Gets progress and the first faults: `FILE:LINE: member: what is wrong, got "…"`. */
+  readonly out: Terminal;
 }
 
 export async function importFiles(
@@ -52,15 +54,16 @@ export async function importFiles(
   options: ImportOptions,
   inputs?: Awaited<ReturnType<typeof openInputs>>,
 ) {
-  const { replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
+  const { replace, maxRemoved, skipInvalid, dryRun } = options;
   const { map, files, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openLines(options.rejects, files);
-  const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
+  using shown = createImportReport(options.out);
+  const report = createFaultReport(files, shown.fault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
   const mender = createMender(options);
   const unused = createUnused();
   const counts: Counts = { bytes: 0, records: 0 };
-  const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
+  const show = (phase: Progress['phase']) => shown.progress({ phase, totalBytes, ...counts });
   const load = await writer.load({
     replace,
     maxRemoved,
@@ -96,8 +99,10 @@ export async function importFiles(
     tallies,
     /** Lines about what was taken but is probably not meant so. */
     warnings: [...warnings.lines(), ...(map?.warnings() ?? []), ...unplaced],
+    /** Lines about what was mended or not used. */
+    notes: [...describeMended(mender.counts), ...unused.lines()],
     mended: mender.counts,
-    unused,
+    unused: unused.counts(),
     faulty: report.count(),
     records: counts.records,
   };

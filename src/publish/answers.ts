@@ -36,13 +36,14 @@ export interface HeaderTables {
   readonly fault?: string;
 }
 
-export interface Answers extends AsyncDisposable {
-  /** Asks for a file; `unchanged` if the ETag is still this one, undefined where there is nothing. */
-  ask(address: string, host: string | undefined, known?: string): Promise<Content | 'unchanged' | undefined>;
-  /** The headers of each kind, and the type of each extension, as one file of it has them. */
-  readHeaders(samples: readonly Entry[]): Promise<HeaderTables>;
-  readonly siteFiles: ReadonlyMap<string, SiteFile>;
-}
+/** Asks for a file; `unchanged` if the ETag is still this one, undefined where there is nothing. */
+export type Ask = (
+  address: string,
+  host: string | undefined,
+  known?: string,
+) => Promise<Content | 'unchanged' | undefined>;
+
+export type Answers = Awaited<ReturnType<typeof openAnswers>>;
 
 type App = ReturnType<typeof buildApp>['app'];
 
@@ -52,7 +53,7 @@ interface AnswersOptions {
 }
 
 /** The app that serves, without what protects a server from its clients. */
-export async function openAnswers({ config, platform }: AnswersOptions, store: Reader): Promise<Answers> {
+export async function openAnswers({ config, platform }: AnswersOptions, store: Reader) {
   // Without tags: files of many users share their headers.
   const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, purge: [] };
   const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
@@ -72,7 +73,7 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
     if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
   });
   addPlatformAddress(app, config, platform);
-  const askWhole: Answers['ask'] = async (...request) => {
+  const askWhole: Ask = async (...request) => {
     const content = await ask(app, ...request);
     if (unread !== undefined) throw unread.error;
     return content;
@@ -80,7 +81,8 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
   await app.ready();
   return {
     ask: askWhole,
-    readHeaders: (samples) => readHeaders(app, samples),
+    /** The headers of each kind, and the type of each extension, as one file of it has them. */
+    readHeaders: (samples: readonly Entry[]) => readHeaders(app, samples),
     siteFiles: await listSiteFiles(askWhole, addresses, listHosts(config)),
     [Symbol.asyncDispose]: async () => app.close(),
   };
@@ -154,11 +156,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /** The files that are there once: all addresses without parameters that are answered with 200. */
-async function listSiteFiles(
-  ask: Answers['ask'],
-  addresses: readonly string[],
-  hosts: readonly (string | undefined)[],
-) {
+async function listSiteFiles(ask: Ask, addresses: readonly string[], hosts: readonly (string | undefined)[]) {
   const files = new Map<string, SiteFile>();
   for (const host of hosts)
     for (const address of addresses) {

@@ -12,7 +12,7 @@ import { listArchives, listOlder } from '../routes/history.ts';
 import type { Change, ChangeSet } from '../stores/changes.ts';
 import type { Answer, Awaitable, ItemSize } from '../stores/reader.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../variants.ts';
-import type { Answers, Content } from './answers.ts';
+import type { Ask, Content } from './answers.ts';
 import type { Entry } from './manifest.ts';
 import { nextTurn, type Run } from './run.ts';
 import { dataFile, listShown, showsOldItems, spell } from './targets.ts';
@@ -171,7 +171,7 @@ function shownFiles(
 
 /** A file of what the app answers at the address of the first path. */
 const answerFile = (
-  ask: Answers['ask'],
+  ask: Ask,
   paths: PublishedFile['paths'],
   kind: string,
   host: string | undefined,

@@ -17,13 +17,12 @@ import { toStoreError } from '../stores/sqlite/errors.ts';
 import { VARIANTS } from '../variants.ts';
 import { openAnswers } from './answers.ts';
 import { caddy } from './caddy.ts';
-import type { PlatformName } from './choices.ts';
 import { isDriverError } from './manifest.ts';
 import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type Run } from './run.ts';
 import type { ConfigInput } from './tables.ts';
-import { listTargets, showsOldItems } from './targets.ts';
+import { listTargets, type PlatformName, showsOldItems } from './targets.ts';
 import { openTree, type Tree } from './tree.ts';
 import { publishOnce } from './update.ts';
 

@@ -7,7 +7,7 @@ import type { Archive } from '../stores/archive.ts';
 import type { StoreHandle } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { Answers } from './answers.ts';
-import type { Part, PlatformName } from './choices.ts';
+import type { Part, PlatformName } from './targets.ts';
 
 export interface PublishOptions {
   readonly folder: string;

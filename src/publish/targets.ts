@@ -6,7 +6,13 @@ import { type Config, listMounts } from '../config/config.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../variants.ts';
-import type { Part } from './choices.ts';
+
+export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as const;
+export type PlatformName = (typeof PLATFORM_NAMES)[number];
+
+/** Parts that may be left out. */
+export const PARTS = ['pages', 'cards', 'feeds', 'media'] as const;
+export type Part = (typeof PARTS)[number];
 
 export interface Target {
   /** A regular expression for the request target, from its start to its end. */

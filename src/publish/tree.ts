@@ -19,21 +19,11 @@ import {
 import { opendir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OutputError } from '../files/output.ts';
-import type { PlatformName } from './choices.ts';
 import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
 import { nextTurn } from './run.ts';
+import type { PlatformName } from './targets.ts';
 
-export interface Tree extends Disposable {
-  readonly manifest: Manifest;
-  /** Whether the file is there, in its size. */
-  has(file: Pick<Entry, 'path' | 'bytes'>): boolean;
-  write(path: string, body: Buffer | { readonly file: string }): void;
-  /** Another path of the same file. */
-  link(existing: string, path: string): void;
-  remove(path: string): void;
-  /** Serves this tree, with the platform's own files beside those of the site. What fails after that is a warning. */
-  serve(input: LastInput, configuration: Readonly<Record<string, string>>): Promise<string | undefined>;
-}
+export type Tree = ReturnType<typeof createTree>;
 
 /**
  * Each platform has a folder of its own: its manifest says that the trees were made for it, by this command. A run that ended
@@ -86,9 +76,12 @@ interface TreeParts {
   readonly signal: AbortSignal;
 }
 
-const HALF_DONE = 'stopped: the new files are served, and the next run completes the second tree';
+const HALF_DONE = 'the new files are served, and the next run completes the second tree';
+/** The file with a line for each file of the site. */
+const LIST = 'manifest.ndjson';
 
-function createTree({ folder, manifest, live, tree, name, isFirst, signal }: TreeParts): Tree {
+function createTree(parts: TreeParts) {
+  const { manifest, tree } = parts;
   const made = new Set<string>();
   /** A file that is there may be one with the served one: it is replaced, never written to. */
   function create(path: string, make: (file: string) => void): void {
@@ -108,39 +101,55 @@ function createTree({ folder, manifest, live, tree, name, isFirst, signal }: Tre
   const fileOf = (path: string) => join('files', path);
   return {
     manifest,
-    has: (entry) => hasFile(tree, entry),
-    write: (path, body) =>
+    /** Whether the file is there, in its size. */
+    has: (entry: Pick<Entry, 'path' | 'bytes'>) => hasFile(tree, entry),
+    write: (path: string, body: Buffer | { readonly file: string }) =>
       create(fileOf(path), (file) =>
         Buffer.isBuffer(body) ? writeFileSync(file, body, { flag: 'wx' }) : linkOrCopy(body.file, file),
       ),
-    link: (existing, path) =>
+    /** Another path of the same file. */
+    link: (existing: string, path: string) =>
       create(fileOf(path), (file) => linkUnlessSame(join(tree, fileOf(existing)), file)),
-    remove(path) {
+    remove(path: string): void {
       manifest.noteChange(fileOf(path));
       rmSync(join(tree, fileOf(path)), { force: true });
     },
-    async serve(input, configuration) {
-      for (const [path, text] of Object.entries(configuration))
+    /** Serves this tree, with the platform's own files beside those of the site. What fails after that is a warning. */
+    async serve(
+      input: LastInput,
+      configuration: Readonly<Record<string, string>>,
+    ): Promise<string | undefined> {
+      for (const [path, text] of Object.entries({ ...configuration, [LIST]: '' }))
         create(path, (file) => writeFileSync(file, text, { flag: 'wx' }));
-      create('manifest.ndjson', (file) => writeFileSync(file, '', { flag: 'wx' }));
-      await manifest.writeLines(join(tree, 'manifest.ndjson'), () => nextTurn(signal));
-      manifest.commit(name, input);
-      switchCurrent(folder, name);
-      const pause = () => nextTurn(signal, HALF_DONE);
-      try {
-        if (isFirst) {
-          await rm(live, { recursive: true, force: true });
-          await linkAll(tree, live, pause);
-        } else await copyChanges(tree, live, manifest, pause);
-        manifest.setInSync(true);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return `the new files are served, and the next run completes the second tree: ${(error as Error).message}`;
-      }
-      return undefined;
+      await manifest.writeLines(join(tree, LIST), () => nextTurn(parts.signal));
+      manifest.commit(parts.name, input);
+      switchCurrent(parts.folder, parts.name);
+      return await completeOther(parts);
     },
     [Symbol.dispose]: manifest.close,
   };
+}
+
+/** Makes the tree that was served until now the same as the one that is served. */
+async function completeOther({
+  manifest,
+  live,
+  tree,
+  isFirst,
+  signal,
+}: TreeParts): Promise<string | undefined> {
+  const pause = () => nextTurn(signal, `stopped: ${HALF_DONE}`);
+  try {
+    if (isFirst) {
+      await rm(live, { recursive: true, force: true });
+      await linkAll(tree, live, pause);
+    } else await copyChanges(tree, live, manifest, pause);
+    manifest.setInSync(true);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return `${HALF_DONE}: ${(error as Error).message}`;
+  }
 }
 
 function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {

@@ -4,10 +4,10 @@ import { statSync } from 'node:fs';
 import { gzipEtag } from '../http/answer.ts';
 import type { ChangeSet } from '../stores/changes.ts';
 import type { Content } from './answers.ts';
-import type { PlatformName } from './choices.ts';
 import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
 import type { Entry, Place } from './manifest.ts';
 import { nextTurn, type Run } from './run.ts';
+import type { PlatformName } from './targets.ts';
 import type { Tree } from './tree.ts';
 
 export async function publishOnce(

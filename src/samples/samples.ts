@@ -14,11 +14,9 @@ export async function sampleDatabase(picturesUrl: string): Promise<Buffer> {
     stdin: readRecords(picturesUrl),
     replace: false,
     skipInvalid: false,
-    onProgress() {},
-    onFault: (line) => faults.push(line),
+    out: { isQuiet: true, write: (line) => faults.push(line) },
   });
-  if (tallies === undefined)
-    throw new Error(`the sample data is not fit to be served:\n${faults.join('\n')}`);
+  if (tallies === undefined) throw new Error(`the sample data is not fit to be served:\n${faults.join('')}`);
   return memory.bytes();
 }
 

@@ -213,7 +213,7 @@ async function load(writer: Writer, ...records: object[]): Promise<void> {
   const stdin = (async function* () {
     yield Buffer.from(ndjson(...records));
   })();
-  const options = { replace: false, skipInvalid: true, onProgress() {}, onFault() {}, stdin };
+  const options = { replace: false, skipInvalid: true, out: { write() {} }, stdin };
   await importFiles(writer, { files: ['-'], ...options });
 }
 
