@@ -67,7 +67,8 @@ const shorten = (text: string) =>
   text
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
     .replace(/\b[0-9a-f]{64}\b/g, 'SHA256')
-    .replace(/vitrine-served-\w{6}/, 'vitrine-served-X');
+    .replace(/vitrine-served-\w{6}/, 'vitrine-served-X')
+    .replace(/\d{8}T\d{6}Z/, 'TIME');
 
 /** Commands wait for sites and caches: here their clock is faster. */
 const FASTER = 50;
@@ -336,8 +337,7 @@ async function tortureScenario({ seed, seconds, k, fault, served }: Request): Pr
   const ends = Date.now() + seconds * 1000;
   const [calls, faults] = [all.length, plans.length];
   const sum: Sum = { calls, faults, injected: 0, killed: 0, served: 0, violations: [], reported };
-  // A server needs a database of this version, or none yet.
-  const canBeServed = scenario.name !== 'migrate';
+  const canBeServed = scenario.unserved === undefined;
   for (const planned of plans) {
     if (k !== undefined && (planned.k !== k || planned.fault !== (fault ?? planned.fault))) continue;
     if (sum.injected > 0 && Date.now() > ends) break;

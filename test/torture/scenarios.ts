@@ -34,6 +34,8 @@ export interface Scenario {
   readonly isResumed?: boolean;
   /** What a repetition says when it refuses, since there is nothing left to change. */
   readonly again?: RegExp;
+  /** Why no server can be beside it. */
+  readonly unserved?: string;
   /** Whether connections fail as well. */
   readonly sockets?: boolean;
   /** Then calls fail in a server beside the command instead, which has these arguments. */
@@ -151,6 +153,12 @@ const file = (name: string) => (folder: string) =>
 const names = (name: string, pattern: RegExp) => (folder: string) =>
   hashOfAll(filesIn(join(folder, name)).filter((path) => pattern.test(path)));
 
+/** Copies that `snapshot --keep` names for the time: their number, and the content of the newest. */
+function copies(folder: string): string {
+  const all = filesIn(join(folder, 'copies')).filter((name) => name.endsWith('.db'));
+  return `${all.length}: ${contentOf(join(folder, 'copies', all.at(-1) ?? ''))}`;
+}
+
 /** The published files that are served: those of the current tree. */
 function served(folder: string): string {
   const current = join(folder, 'out/current');
@@ -203,11 +211,20 @@ const ROWS: readonly Scenario[] = [
     command: 'snapshot @copy.db',
     output: (folder) => contentOf(join(folder, 'copy.db')),
   },
+  {
+    name: 'snapshot-keep',
+    data: [FIRST, (folder) => mkdirSync(join(folder, 'copies')), 'snapshot --keep 1 @copies', REPLACE],
+    command: 'snapshot --keep 1 @copies',
+    output: copies,
+    isResumed: true,
+  },
   { name: 'restore', data: [FIRST, ...OTHER, TAKEN], command: 'restore @2.db' },
+  { name: 'restore-new', data: OTHER, command: 'restore @2.db' },
   {
     name: 'migrate',
     data: [(folder) => cpSync(fixture('older/schema-9.db'), join(folder, 'site.db'))],
     command: 'migrate',
+    unserved: 'a server of this version does not start before it',
   },
   {
     name: 'remove',
@@ -236,6 +253,12 @@ const ROWS: readonly Scenario[] = [
     command: `${MIRROR} --users @names-3`,
     ...REMOTE,
   },
+  {
+    name: 'mirror-prune',
+    data: [FIRST, `${MIRROR} --users @names-3 --adopt`],
+    command: `${MIRROR} --users @names-2 --prune --max-removed 50%`,
+    ...REMOTE,
+  },
   { name: 'media-fetch', data: [FIRST], command: FETCH, ...COPIES, ...REMOTE },
   {
     name: 'media-relink',
@@ -245,6 +268,12 @@ const ROWS: readonly Scenario[] = [
   { name: 'media-prune', data: [FIRST, FETCH, REPLACE, PRUNE], command: PRUNE, ...COPIES },
   { name: 'check-repair', data: [FIRST, damage], command: 'check --repair' },
   ...PUBLISHING,
+  {
+    name: 'publish-whole',
+    data: [FIRST, FETCH],
+    command: `${publish('nginx').replace(/ --without \S+/, '')} ${MEDIA} --media-url https://pictures.example`,
+    output: served,
+  },
   {
     name: 'purge',
     data: [FIRST, fillCache, `PURGE=nginx:@none ${REPLACE}`],
@@ -262,7 +291,7 @@ const ROWS: readonly Scenario[] = [
 
 /** A server beside each command, but one that makes a database fit for this version; and beside changes of files. */
 const SERVERS: readonly Scenario[] = [
-  ...ROWS.filter(({ name }) => name !== 'migrate').map((row) => ({
+  ...ROWS.filter(({ unserved }) => unserved === undefined).map((row) => ({
     ...row,
     name: `serve-${row.name}`,
     server: [],
