@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
-import { ask, dial, hearOut, type LocalServer, type Reply } from './rig.ts';
+import { ask, dial, hearOut, type LocalServer, parseReplies, type Reply } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PROFILE = '/b/api/username/ada';
@@ -57,6 +57,15 @@ describe('one request', () => {
     expect((await wish(server, 'delay=60-70, status=503')).status).toBe(503);
     // A lower limit is no question of how busy the machine is.
     expect(performance.now() - started).toBeGreaterThan(110);
+  });
+
+  test('a reset comes after the answers to earlier requests of the connection', async () => {
+    const asking = (wish: string) => `GET ${PROFILE}?_rehearse=${wish} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const socket = await dial(server);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk)).write(asking('delay=100') + asking('reset'));
+    await expect(once(socket, 'close')).rejects.toThrow('ECONNRESET');
+    expect(parseReplies(Buffer.concat(received)).map(({ status }) => status)).toEqual([200]);
   });
 
   test('a timeout has no answer; a truncated body is shorter than its content-length', async () => {

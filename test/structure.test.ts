@@ -83,7 +83,7 @@ const ROOMS: Record<string, string> = {
   media: 'files records remote runs stores stores/sqlite',
   doctor: 'http records remote',
   print: 'config http records telemetry',
-  rehearsal: 'config http records',
+  rehearsal: 'config edge http records',
   purge: 'changes config records remote stores',
   samples: 'import records stores/sqlite',
   server: 'config edge http openapi records rehearsal routes samples stores telemetry views',

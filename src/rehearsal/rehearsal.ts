@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config, Rehearsal } from '../config/config.ts';
 import { describeData, isPostgresUrl } from '../config/database-url.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
+import { findConnection } from '../edge/connection.ts';
 import { ERROR_CODES, type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/headers.ts';
 import type { Operation } from '../http/observations.ts';
@@ -142,10 +143,18 @@ function meet(
   if (effect === 'truncate') cutBody(reply.raw);
   else if (effect === 'reset' || effect === 'timeout') {
     reply.hijack();
-    if (effect === 'reset') request.socket.resetAndDestroy();
+    if (effect === 'reset') afterEarlier(reply.raw, () => request.socket.resetAndDestroy());
     else setTimeout(() => request.socket.destroy(), LONGEST_DELAY).unref();
   } else if (effect !== undefined) return sendRehearsed(reply, effect, options);
   return undefined;
+}
+
+/** Answers to earlier requests of the connection are sent first. */
+function afterEarlier(response: ServerResponse, act: () => void): void {
+  const { owed } = findConnection(response.req.socket);
+  const before = owed[owed.indexOf(response) - 1];
+  if (before === undefined) act();
+  else before.once('close', act);
 }
 
 /** The error with the headers that it has when it is real. */
