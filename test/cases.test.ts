@@ -6,18 +6,22 @@
 //   & [NAME=VALUE …] [ARGS]           serves with these settings; URL in a later command is its address
 //   > [METHOD] PATH [HEADER:VALUE …]  asks the server
 //   ~ NAME                            from now on the site at SITE (HOST) answers with the files NAME:/PATH, not http:/PATH
+//   ! [./NAME] SQL                    changes the database, or this file, as no command does; `⟨00⟩` stands for bytes
 //   ? [--lists NAMES] [--encoding E]  tries the readers of formats; so does a case without steps
-// and its files: `@ NAME`, or `<` for standard input. The records of site.ndjson are imported first. A step that ends in
-// `| PATTERN` keeps only the lines that match, of headers too. In files, a line `* N TEXT` stands for N lines with the
-// number in place of `#`, and `⟨0d 0a⟩` for bytes.
+// and its files: `@ NAME`, `@ http:/PATH [STATUS] [HEADER:VALUE …]` on the site, which answers 304 where it may, or `<` for
+// standard input. The records of site.ndjson are imported first. A step that ends in `| PATTERN` keeps only the lines that
+// match, of headers too. In files, a line `* N TEXT` stands for N lines with the number in place of `#`, and `⟨0d 0a⟩` for
+// bytes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { isPostgresUrl } from '../src/config/database-url.ts';
 import type { Entry } from '../src/formats/entry.ts';
 import { plainFolder, ROOT } from './files.ts';
-import { readEntries, recordsIn } from './importing.ts';
+import { executeSql, readEntries, recordsIn } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import {
   ask,
@@ -34,7 +38,7 @@ import { serveHere } from './serve-here.ts';
 const FOLDER = join(ROOT, 'fixtures/cases');
 const topics = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'));
 /** Of these, every store gives the same. */
-const OF_STORES = ['ownership.txt', 'stores.txt', 'takedown.txt'];
+const OF_STORES = ['check.txt', 'ownership.txt', 'stores.txt', 'takedown.txt'];
 
 describe(`on ${storeName()}`, () => {
   test.each(storeName() === 'SQLite' ? topics : OF_STORES)(
@@ -57,7 +61,7 @@ interface Step {
   readonly pattern: string | undefined;
 }
 
-const STEP = /^([$%?&>~])(?: (.*?))?(?: \| ?(.*))?\n/gm;
+const STEP = /^([$%?&>~!])(?: (.*?))?(?: \| ?(.*))?\n/gm;
 
 async function runCase(text: string): Promise<string> {
   const steps = [...text.matchAll(STEP)].map(([, how = '', line = '', pattern]): Step => {
@@ -76,29 +80,42 @@ async function runCase(text: string): Promise<string> {
   for (const step of steps)
     if (step.how === '&') await session.serve(step);
     else if (step.how === '~') session.answer(step);
+    else if (step.how === '!') results.push(await session.execute(step));
     else results.push(step.how === '>' ? await session.request(step) : await session.command(step, input));
   return results.join('');
 }
+
+interface SiteAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const NOT_FOUND: SiteAnswer = { status: 404, headers: {}, body: Buffer.alloc(0) };
 
 /** Writes the files of a case; its steps share a database, a server and a site. */
 async function openSession(parts: readonly string[]) {
   const folder = join(plainFolder(), 'in');
   const database = await newDatabase();
   mkdirSync(folder);
-  const answers = new Map<string, string>();
+  const answers = new Map<string, SiteAnswer>();
   let prefix = 'http:';
-  const site = await startSite(({ url }, response) => {
-    const body = answers.get(prefix + url)?.replaceAll('SITE', site.url);
-    if (body === undefined) response.writeHead(404);
-    response.end(body === undefined ? '' : toBytes(body));
+  const site = await startSite((request, response) => {
+    const { status, headers, body } = answers.get(prefix + request.url) ?? NOT_FOUND;
+    const { 'if-none-match': tag = '-', 'if-modified-since': time = '-' } = request.headers;
+    const isKnown = tag === headers.etag || time === headers['last-modified'];
+    response.writeHead(isKnown ? 304 : status, headers).end(isKnown ? '' : body);
   });
   for (const part of parts) {
     const name = part.slice('@ '.length, part.indexOf('\n'));
-    const content = part.slice(part.indexOf('\n') + 1);
-    if (name.includes(':/')) answers.set(name, content);
-    else {
+    const body = toBytes(part.slice(part.indexOf('\n') + 1).replaceAll('SITE', site.url));
+    if (name.includes(':/')) {
+      const [address = '', ...words] = name.replaceAll('SITE', site.url).split(' ');
+      const status = /^\d{3}$/.test(words[0] ?? '') ? Number(words.shift()) : 200;
+      answers.set(address, { status, headers: readFields(words), body });
+    } else {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
-      writeFileSync(join(folder, name), toBytes(content.replaceAll('SITE', site.url)));
+      writeFileSync(join(folder, name), body);
     }
   }
   const first = join(folder, 'site.ndjson');
@@ -137,6 +154,11 @@ async function openSession(parts: readonly string[]) {
     answer({ line }: Step) {
       prefix = `${line}:`;
     },
+    async execute({ line }: Step) {
+      const [, file, sql = ''] = /^(?:\.\/(\S+) )?(.*)$/.exec(line) ?? [];
+      await executeIn(file === undefined ? database : join(folder, file), sql);
+      return `! ${line}\n`;
+    },
     async serve({ words }: Step) {
       const { env, args } = splitSettings(words.map(locate));
       server = await serveHere({ ...(hasRecords && { DATABASE_URL: database }), ...env }, args);
@@ -144,7 +166,7 @@ async function openSession(parts: readonly string[]) {
     async request({ line, words, pattern }: Step) {
       const method = /^[A-Z]+$/.test(words[0] ?? '') ? (words.shift() as string) : 'GET';
       const [path = '', ...fields] = words;
-      const headers = Object.fromEntries(fields.map((field) => field.split(/:(.*)/s).slice(0, 2)));
+      const headers = readFields(fields);
       const asking = ask(server as LocalServer, path, { method, headers });
       return await asking.then(
         (reply) => settle([`${reply.status} ${line}`, ...describeReply(reply, pattern)]),
@@ -170,6 +192,17 @@ async function openSession(parts: readonly string[]) {
       return settle([`exit ${code} ${line}`, ...keep(all, pattern)]);
     },
   };
+}
+
+const readFields = (fields: readonly string[]): Record<string, string> =>
+  Object.fromEntries(fields.map((field) => field.split(/:(.*)/s).slice(0, 2)));
+
+async function executeIn(url: string, sql: string): Promise<void> {
+  if (!isPostgresUrl(url)) return executeSql(url, sql.replaceAll(/⟨(.*?)⟩/g, "x'$1'"));
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(sql.replaceAll(/⟨(.*?)⟩/g, "'\\x$1'::bytea"));
+  await client.end();
 }
 
 /** The texts in a folder; there are databases as well. */

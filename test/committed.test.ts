@@ -104,6 +104,32 @@ test('check --repair says that the repair is done when it cannot be checked', as
   expect((await run(['check', '--database-url', path])).stdout).toContain('is sound');
 });
 
+test('a page that cannot be read for a moment is not taken for damage', async () => {
+  const url = await databaseOf(...RECORDS);
+  const snapshot = join(tempFolder(), 'snapshot.db');
+  await done(['snapshot', '--database-url', url, snapshot]);
+  executeSql(url, 'DELETE FROM lists WHERE owner = 2');
+  const { pragma } = Database.prototype;
+  using spied = vi.spyOn(Database.prototype, 'pragma');
+  spied.mockImplementation(function (this: Database.Database, ...args) {
+    const result = pragma.apply(this, args);
+    if (this.name !== url || !/^(?:quick|integrity)_check/.test(args[0])) return result;
+    return [
+      { check: 'Tree 2 page 2: unable to get the page. error code=8458' },
+      { check: 'wrong # of entries' },
+    ];
+  });
+  const unread = 'cannot be read or written now: Tree 2 page 2: unable to get the page. error code=8458';
+  for (const [args, said] of [
+    [['check'], `${url} ${unread}`],
+    [['check', '--repair'], `the repair of 1 lists and ETags is done, but not checked: ${url} ${unread}`],
+    [['restore', snapshot], `${url} ${unread}`],
+  ] as const) {
+    const { code, stderr } = await run([...args, '--database-url', url]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+  }
+});
+
 test('restore, when its copy of the snapshot cannot be removed', async () => {
   const path = await databaseOf(...RECORDS);
   const snapshot = join(tempFolder(), 'snapshot.db');

@@ -8,11 +8,9 @@ import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/file-client.ts';
-import { fixture, readLines, tempFolder } from './files.ts';
+import { readLines, tempFolder } from './files.ts';
 import { crowd, type Files, PACE, portfolio, startFiles, startSite } from './mirror-site.ts';
 import { blog, folio, post } from './records.ts';
-import { databaseOf, run } from './rig.ts';
-import { serveHere } from './serve-here.ts';
 
 const PICTURES = { match: () => Promise.reject(new Error('no picture is to be compared')) };
 const bytes = (body: unknown) =>
@@ -183,25 +181,6 @@ describe.concurrent('two sites', () => {
       '1 of 2 users could not be compared',
     ]);
     expect(shown).toMatch(/\/bob: not valid JSON: .* \(attempt 2 of 2\)\n$/);
-  });
-
-  test('a user whom the new site has taken down (410) counts apart, and whom the old one has, is missing there', async () => {
-    const site = await siteOf({ ada: { profile: folio(1, 'ada') } });
-    const without = await startSite((_, response) => response.writeHead(410).end('{}'));
-    const moved = await compareHere([site.url, without.url], ['ada']);
-    expect([moved.users.get('ada')?.profile.class, moved.failure]).toEqual(['taken down', undefined]);
-    expect(moved.summary).toMatch(/^taken down +1 +1 +0$/m);
-    const back = await compareHere([without.url, site.url], ['ada']);
-    expect(back.users.get('ada')?.profile.class).toBe('missing');
-    expect(back.failure).toBe('1 of 1 user is missing on one site');
-  });
-
-  test('finds a Vitrine alike, byte for byte', async () => {
-    const server = await serveHere({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
-    const sites = [`${server.url}/c`, `${server.url}/c/`];
-    const compare = (...names: string[]) => run(['compare', ...sites, '--variant', 'c', '--user', ...names]);
-    const { code, stdout, stderr } = await compare('ada', 'nikos');
-    expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/^same bytes +2 +2 +2$/m)]);
   });
 
   test('gives up a site that is down', async () => {

@@ -139,24 +139,6 @@ describe('written to a temporary file and renamed', () => {
 
 const FULL = 'no space left on device';
 
-describe('a folder in the place of a file is named, and nothing is left behind', () => {
-  const folder = tempFolder();
-  test.each([
-    ['export', [folder]],
-    ['snapshot', [folder]],
-    ['import', [folder]],
-    ['mirror', ['--variant', 'b', '--from', 'http://127.0.0.1:1', '--users', folder]],
-  ])('%s', async (command, args) => {
-    const reads = command === 'export' || command === 'snapshot';
-    const path = reads ? await databaseOf(GOOD) : newPath();
-    const { code, stderr } = await run([command, '--database-url', path, ...args]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`${folder} is a folder`)]);
-    // What reads a database leaves an empty log and an index beside it.
-    const left = readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name));
-    expect([left, readdirSync(folder)]).toEqual([reads ? [basename(path)] : [], []]);
-  });
-});
-
 describe('a full disk', () => {
   let database: string;
   beforeAll(async () => {

@@ -1,4 +1,5 @@
-// `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes nothing.
+// `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes
+// nothing. What they print is in fixtures/cases/restore.txt.
 import {
   copyFileSync,
   readdirSync,
@@ -12,8 +13,8 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openServed } from '../src/stores/open.ts';
-import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
-import { bodyOf, executeSql, exported, newPath } from './importing.ts';
+import { fixture, ndjson, tempFolder } from './files.ts';
+import { bodyOf, executeSql, exported } from './importing.ts';
 import { blog, post } from './records.ts';
 import { databaseOf, done, importInto, run } from './rig.ts';
 
@@ -46,39 +47,15 @@ const restore = (path: string, file: string, ...flags: string[]) =>
   run(['restore', '--database-url', path, file, ...flags]);
 
 describe('a snapshot is refused, and nothing changes, if it is', () => {
-  const NO_SNAPSHOTS: [what: string, make: () => string, said: RegExp][] = [
-    ['missing', () => join(tempFolder(), 'no.db'), /no\.db does not exist/],
-    ['text', () => tempFile('text.db', 'No database.\n'.repeat(500)), /text\.db is not a SQLite database/],
-    [
-      'cut off',
-      () => copyOf(snapshot, (file) => truncateSync(file, 3 * 8192)),
-      /copy\.db is damaged, or could not be read/,
-    ],
-    [
-      'with a text of another ETag',
-      () => copyOf(snapshot, (file) => executeSql(file, `UPDATE profiles SET etag = '"x"'`)),
-      /copy\.db is not sound: 2 profiles/,
-    ],
-    [
-      'of a newer version',
-      () => copyOf(snapshot, (file) => executeSql(file, 'PRAGMA user_version = 999')),
-      /newer version/,
-    ],
-    [
-      'never imported into',
-      () => copyOf(snapshot, (file) => executeSql(file, 'UPDATE vitrine SET generation = 0')),
-      /copy\.db was never imported into/,
-    ],
-  ];
-  test.each(NO_SNAPSHOTS)('%s', async (_, make, said) => {
+  test('cut off', async () => {
     const path = await live();
     const before = readFileSync(path);
-    for (const flags of [['--check'], []]) {
-      const { code, stdout, stderr } = await restore(path, make(), ...flags);
-      expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(said)]);
-      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
-      expect(stderr).not.toContain('unfinished');
-    }
+    const file = copyOf(snapshot, (copy) => truncateSync(copy, 3 * 8192));
+    for (const flags of [['--check'], []])
+      expect(await restore(path, file, ...flags)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^vitrine: .*copy\.db is damaged, or could not be read[^\n]*\n$/),
+      });
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(dirname(path)).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
@@ -147,27 +124,6 @@ test('an open store answers with the restored data in its next lookup', async ()
     await immediate();
   }
   await store.close();
-});
-
-test('--check changes nothing', async () => {
-  const path = await live();
-  const before = readFileSync(path);
-  expect((await restore(path, snapshot, '--check')).stdout).toMatch(
-    /snapshot\.db can be restored\nmicroblog profiles: 2\n/,
-  );
-  expect(readFileSync(path).equals(before)).toBe(true);
-  expect((await restore(newPath(), snapshot, '--check')).code).toBe(0);
-});
-
-test('what was taken down since the snapshot stays away', async () => {
-  const path = await live();
-  await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
-  const { stdout } = await restore(path, snapshot);
-  expect(stdout).toContain('without what was taken down since: 1 user, 1 item\n');
-  expect((await exported(path)).join()).not.toContain('"ada"');
-  // An import does not bring it back either.
-  await importInto(path, ['-'], ndjson(...NEW));
-  expect((await exported(path)).join()).not.toContain('"ada"');
 });
 
 test('a takedown of the snapshot counts again, and leaves no name behind', async () => {

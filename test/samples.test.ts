@@ -121,11 +121,3 @@ test('`serve FILE` draws the pictures that they name', async () => {
   ]);
   expect((await ask(server, '/samples/drawn-1-0x5.svg')).status).toBe(404);
 });
-
-test.each([
-  [['--users', '0'], 'whole number from 1'],
-  [['--seed', 'x'], 'whole number from 0'],
-  [['--pictures-url', 'file:///x'], 'must be an http or https URL'],
-])('%j is refused', async (args, words) => {
-  await expect(samples(...(args as string[]))).rejects.toThrow(words as string);
-});
