@@ -83,6 +83,38 @@ export async function accessibilityFaults(page: Page, more: readonly string[] = 
 export const overhang = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
+interface Phone {
+  readonly latency: number;
+  readonly kilobits: number;
+  /** How many times slower its processor is. */
+  readonly slowdown?: number;
+}
+
+/** From now on adds up requests and bytes, and how far the page shifts; at the speed of a phone. */
+export async function watchCosts(page: Page, phone?: Phone) {
+  const session = await page.context().newCDPSession(page);
+  const costs = { requests: 0, bytes: 0, shift: () => page.evaluate('window.shift') as Promise<number> };
+  session.on('Network.requestWillBeSent', ({ request }) => {
+    if (request.url.startsWith('http')) costs.requests++;
+  });
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => void (costs.bytes += encodedDataLength));
+  await session.send('Network.enable');
+  if (phone !== undefined) {
+    const { latency, kilobits, slowdown = 1 } = phone;
+    const [downloadThroughput, uploadThroughput] = [kilobits * 125, kilobits * 60];
+    const speed = { offline: false, latency, downloadThroughput, uploadThroughput };
+    await session.send('Network.emulateNetworkConditions', speed);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
+  }
+  await page.addInitScript(`{
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+  }`);
+  return costs;
+}
+
 /** A proxy in front of a server on this port, which removes a prefix from its addresses. */
 export const startPrefixed = (prefix: string, port: number) =>
   startSite(({ url = '', headers }, answer) => {

@@ -9,6 +9,7 @@ import { openWriter } from '../src/stores/open.ts';
 import { ndjson, tempFolder } from './files.ts';
 import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';
+import { startFiles } from './mirror-site.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
 import { ask, databaseOf, done, importInto, json, run } from './rig.ts';
@@ -98,6 +99,28 @@ test('media status counts copies, and says why others have none; --missing write
     { ...cover, url: `${OLD}/lost.png`, reason: null },
     { kind: 'shot', whose: '1', member: 'large_image', url: `${OLD}/gone.gif`, reason: 'status 404' },
   ]);
+});
+
+test('media check names what is missing or damaged, which a fetch then brings again, several at once too', async () => {
+  const bodies = [png('a'), gif('b')];
+  const host = await startFiles(Object.fromEntries(bodies.map((body, nth) => [`/${nth}`, body])));
+  const avatars = Array.from({ length: 30 }, (_, nth) => `${host.url}/${nth % 2}`);
+  const database = await databaseOf(
+    ...avatars.map((avatar, nth) => folio(nth + 1, `user${nth}`, { avatar })),
+  );
+  const fetchAll = () => media(database, 'fetch', '--rate', '5000', '--media-hosts', host.host);
+  await Promise.all([fetchAll(), fetchAll()]);
+  const [missing, damaged] = [nameOf(png('a'), 'png'), nameOf(gif('b'), 'gif')];
+  rmSync(placeOf(database, missing));
+  writeFileSync(placeOf(database, damaged), gif('c'));
+  const check = () => run(['media', 'check', '--remove-damaged', '--database-url', database]);
+  const { code, stdout, stderr } = await check();
+  expect([code, stdout]).toEqual([1, 'copies: 0 sound, 1 missing, 1 damaged and removed\n']);
+  expect(stderr).toContain(`${missing} is missing: the copy of ${host.url}/0\n`);
+  expect(stderr).toContain(`${damaged} is damaged: the copy of ${host.url}/1\n`);
+  expect(stderr).toContain('`vitrine media fetch`, fetches them again');
+  expect(await fetchAll()).toMatch(/^pictures: 2 fetched/);
+  expect(await check()).toMatchObject({ code: 0, stdout: 'copies: 2 sound, 0 missing, 0 damaged\n' });
 });
 
 test('media check finds each of more copies than it reads at a time', async () => {

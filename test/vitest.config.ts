@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
 const LONG =
-  /\/(cases|torture\/(sizes|torture)|slow\/(bench|compare|hand-over|import-memory|on-postgres|package|people|publish|purge|slowhttptest|unread))\.test\.ts$/;
+  /\/(cases|torture\/(sizes|torture)|slow\/(bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread))\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

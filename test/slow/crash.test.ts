@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { tempFolder } from '../files.ts';
-import { ask, databaseOf, json, startServer } from '../rig.ts';
+import { ask, databaseOf, json } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 import { bodiesOf, generation } from '../stress.ts';
 
 describe('starting with a damaged database', () => {
@@ -35,7 +36,7 @@ describe('starting with a damaged database', () => {
     const bytes = Buffer.from(whole);
     if (what.endsWith('folder')) mkdirSync(path);
     else writeFileSync(path, hurt(bytes, bytes.readUInt16BE(16)) ?? bytes);
-    const starting = await startServer({ DATABASE_URL: path }).catch((error: Error) => error.message);
+    const starting = await serveHere({ DATABASE_URL: path }).catch((error: Error) => error.message);
     if (typeof starting === 'string') {
       expect(starting).toMatch(/ended with 1:\nvitrine: [^\n]*site\.db[^\n]+\n$/);
       expect(starting).not.toMatch(/\bat .*:\d+:\d+|node_modules/);

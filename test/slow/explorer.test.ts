@@ -1,7 +1,7 @@
 // The explorer in a browser: all variants, both colour schemes, phone and keyboard, hostile data, failing servers.
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   accessibilityFaults,
@@ -17,6 +17,7 @@ import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 const NOT_FOUND = /status of 404/;
+const FIRST = { id: '3', username: 'first', name: 'The First', totalShots: '0' };
 
 const status = (page: Page) => page.locator('.status-line strong');
 const heading = (page: Page) => page.locator('#profile :is(h1, h2)').first();
@@ -122,13 +123,6 @@ describeInBrowser('the explorer', (eye) => {
     },
   );
 
-  test('begins with a variant that is on this host', async () => {
-    const folio = await serveHere({ BASE_URL_A: 'https://micro.example/a' });
-    const page = await eye.open(`${folio.url}/`);
-    await waitForText(heading(page), 'Ada Lindqvist');
-    expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
-  });
-
   test('without scripts leads to the pages of people', async () => {
     const page = await eye.open(`${server.url}/`, { javaScriptEnabled: false });
     expect(await page.locator('.skeleton, #choose, #request').locator('visible=true').count()).toBe(0);
@@ -159,15 +153,6 @@ describeInBrowser('the explorer', (eye) => {
     }
     await page.getByRole('button', { name: 'Send again' }).click();
     await waitForText(page.locator('.status-line'), /304 Not Modified.* 0 B/);
-  });
-
-  test('the code comes right after the address; status, body and headers follow', async () => {
-    const page = await openAda();
-    const tops = await page.evaluate(`['.address', '.languages pre', '.status-line', '.json', '.fold']
-      .map((part) => document.querySelector('#request ' + part).getBoundingClientRect().top)`);
-    expect(tops).toEqual([...(tops as number[])].sort((one, two) => one - two));
-    expect(await page.locator('#request .copy').count()).toBe(3);
-    expect(await page.locator('.fold[open]').count()).toBe(0);
   });
 
   test('the code is shown in five languages, and the chosen one is remembered, on all pages', async () => {
@@ -216,32 +201,27 @@ describeInBrowser('the explorer', (eye) => {
     }
   });
 
-  test('JSON nodes can be collapsed', async () => {
-    const page = await eye.open(`${server.url}/?variant=c&user=ada&show=items`);
-    const folds = page.locator('.json details');
-    await folds.first().waitFor();
-    expect(await folds.count()).toBe(17);
-    expect(await page.locator('.json details[open]').count()).toBe(3);
-    await page.locator('.json details:not([open]) > summary').first().click();
-    expect(await page.locator('.json details[open]').count()).toBe(4);
-  });
-
-  test('the URL holds the state, Back and Forward restore it, and the last view is remembered', async () => {
+  test('the URL holds the state, Back and Forward restore it with a field that has the focus, and the last view is remembered', async () => {
     const page = await eye.open(`${server.url}/`);
     await waitForText(heading(page), 'Ada Lindqvist');
     await page.getByLabel('C portfolio').check();
     await page.waitForURL('**/?variant=c&user=ada');
-    await show(page, 'lucia_r');
+    await page.getByLabel('User name').fill('lucia_r');
+    await page.keyboard.press('Enter');
     await waitForText(heading(page), 'Lucía');
+    for (const [move, user, name] of [
+      ['goBack', 'ada', 'Ada'],
+      ['goForward', 'lucia_r', 'Lucía'],
+    ] as const) {
+      await page[move]();
+      await waitForText(heading(page), name);
+      expect(await page.getByLabel('User name').inputValue()).toBe(user);
+      expect(await textOf(page.locator('.address'))).toBe(`GET /c/api/username/${user}`);
+      expect(await page.evaluate('document.activeElement.id')).toBe('user');
+    }
     await page.getByLabel('Shots').check();
     await page.waitForURL('**/?variant=c&user=lucia_r&show=items');
     expect(await textOf(page.locator('.address'))).toBe('GET /c/api/username/lucia_r/shots');
-    await page.goBack();
-    await page.goBack();
-    await waitForText(heading(page), 'Ada');
-    expect(await page.getByLabel('User name').inputValue()).toBe('ada');
-    await page.goForward();
-    await waitForText(heading(page), 'Lucía');
     await page.goto(`${server.url}/`);
     await waitForText(heading(page), 'Lucía');
     expect(await page.getByLabel('C portfolio').isChecked()).toBe(true);
@@ -280,9 +260,15 @@ describeInBrowser('the explorer', (eye) => {
     await tabTo('.secondary');
     await page.keyboard.press('Enter');
     await waitForText(status(page), '304 Not Modified');
+    const open = page.locator('.json details[open]');
     await tabTo('.json summary');
     await page.keyboard.press('Enter');
-    expect(await page.locator('.json details[open]').count()).toBe(0);
+    expect(await open.count()).toBe(0);
+    await page.goto(`${server.url}/?variant=c&user=ada&show=items`);
+    await waitForText(heading(page), 'Ada');
+    expect([await page.locator('.json details').count(), await open.count()]).toEqual([17, 3]);
+    await page.locator('.json details:not([open]) > summary').first().click();
+    expect(await open.count()).toBe(4);
     await page.getByRole('link', { name: 'Skip to the request' }).press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('request');
   });
@@ -318,37 +304,27 @@ describeInBrowser('the explorer', (eye) => {
     }
   });
 
-  test('a 503 shows Retry-After, and Try again works', async () => {
+  test('a 200 that is not a profile is reported; a 503 shows Retry-After, and Try again works', async () => {
     const page = await openAda({ expected: /status of 503/ });
-    const body = JSON.stringify({
-      statusCode: '503',
-      code: 'OVERLOADED',
-      error: 'Service Unavailable',
-      message: 'Too busy.',
-    });
-    await page.route('**/api/**', (route) =>
-      route.fulfill({ status: 503, headers: { 'retry-after': '7' }, contentType: 'application/json', body }),
-    );
+    const answer = (response: Parameters<Route['fulfill']>[0]) =>
+      page.route('**/api/**', (route) => route.fulfill(response));
+    const again = page.getByRole('button', { name: 'Try again' });
+    await answer({ contentType: 'text/html', body: '<h1>Welcome to the proxy' });
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'Unexpected response');
+    expect(await again.count()).toBe(0);
+    expect(await textOf(page.locator('#response'))).toContain('<h1>Welcome to the proxy');
+    const json = { code: 'OVERLOADED', error: 'Service Unavailable', message: 'Too busy.' };
+    await answer({ status: 503, headers: { 'retry-after': '7' }, json });
     await show(page, 'elodie');
     await waitForText(heading(page), 'Service Unavailable');
     expect(await textOf(page.locator('.notice'))).toContain('in 7 s');
     await page.unroute('**/api/**');
-    await page.getByRole('button', { name: 'Try again' }).click();
+    await again.click();
     await waitForText(heading(page), 'Élodie');
   });
 
-  test('a 200 that is not a profile is reported', async () => {
-    const page = await openAda();
-    await page.route('**/api/**', (route) =>
-      route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>Welcome to the proxy' }),
-    );
-    await show(page, 'elodie');
-    await waitForText(heading(page), 'Unexpected response');
-    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-    expect(await textOf(page.locator('#response'))).toContain('<h1>Welcome to the proxy');
-  });
-
-  test('the server stops and comes back', async () => {
+  test('the server stops and comes back, at last with other data, where who was looked at before is not asked for', async () => {
     const first = await serveHere({ PORT: String(await freePort()) });
     const page = await eye.open(`${first.url}/?variant=b&user=ada`, {
       expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
@@ -359,9 +335,15 @@ describeInBrowser('the explorer', (eye) => {
     await waitForText(heading(page), 'No response');
     expect(await textOf(status(page))).toContain('No response');
     expect(await accessibilityFaults(page)).toEqual([]);
-    await serveHere({ PORT: String(first.port) });
+    const PORT = String(first.port);
+    const second = await serveHere({ PORT });
     await page.getByRole('button', { name: 'Try again' }).click();
     await waitForText(heading(page), 'Élodie');
+    await second.stop();
+    await serveHere({ PORT, DATABASE_URL: await databaseOf(FIRST) });
+    await page.goto(first.url);
+    await waitForText(heading(page), FIRST.name);
+    expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
   });
 
   describe('with a database', () => {
@@ -409,48 +391,19 @@ describeInBrowser('the explorer', (eye) => {
       expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
     });
 
-    test('it opens on a user of the data, in a variant that has one', async () => {
-      const records = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
-      const few = await serveHere({ DATABASE_URL: await databaseOf(...records) });
-      const page = await eye.open(few.url);
-      await waitForText(heading(page), 'The First');
-      expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
-    });
-
-    test('what was looked at among the sample users is not asked for in other data', async () => {
-      const first = await serveHere({ PORT: String(await freePort()) });
-      const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
-      await waitForText(heading(page), 'Élodie');
-      await first.stop();
-      const records = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
-      const DATABASE_URL = await databaseOf(...records);
-      await serveHere({ PORT: String(first.port), DATABASE_URL });
-      await page.goto(first.url);
-      await waitForText(heading(page), 'The First');
-    });
-
-    test('a file that is served and saved shows at once, and who is new in it', async () => {
-      const record = { id: '3', username: 'first', name: 'Before', totalShots: '0' };
-      const file = tempFile('people.ndjson', ndjson(record));
-      const own = await serveHere({}, [file]);
-      const page = await eye.open(own.url);
-      await waitForText(heading(page), 'Before');
-      await page.evaluate('window.isSamePage = true');
-      writeFileSync(file, ndjson({ ...record, name: 'After' }, { ...record, id: '4', username: 'second' }));
-      await waitForText(heading(page), 'After');
-      await waitForText(page.locator('#people'), 'second');
-      expect(await page.evaluate('window.isSamePage')).toBe(true);
-    });
-
-    test('a served file has a line that says when it was saved', async () => {
-      const file = tempFile('people.ndjson', ndjson({ id: '3', username: 'first', totalShots: '0' }));
+    test('a file that is served and saved shows at once, who is new in it, and when it was saved', async () => {
+      const file = tempFile('people.ndjson', ndjson(FIRST));
       utimesSync(file, new Date(), new Date(Date.now() - 7_260_000));
       const own = await serveHere({}, [file]);
       const page = await eye.open(own.url);
+      await waitForText(heading(page), FIRST.name);
       await page.getByText(/^Served from people.ndjson\. .* Saved on \d+\/\d+\/\d{4}, .*\.$/).waitFor();
-      const now = new Date();
-      utimesSync(file, now, now);
+      await page.evaluate('window.isSamePage = true');
+      writeFileSync(file, ndjson({ ...FIRST, name: 'After' }, { ...FIRST, id: '4', username: 'second' }));
+      await waitForText(heading(page), 'After');
+      await waitForText(page.locator('#people'), 'second');
       await page.getByText(/^Saved \d+ s ago\.$/).waitFor();
+      expect(await page.evaluate('window.isSamePage')).toBe(true);
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await overhang(page)).toBe(0);
     });
@@ -485,15 +438,16 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('#snippet'))).toContain(`${site.url}/people/embed.js`);
     });
 
-    test('one variant at the root, one off, and one on another host, which gets no request', async () => {
-      const odd = await serveHere({ BASE_URL_A: '/', BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
-      const page = await eye.open(`${odd.url}/?user=ada`);
-      await waitForText(heading(page), 'Ada');
-      expect(await textOf(page.locator('.address'))).toBe('GET /api/?user=ada');
+    test('begins with a variant that is on this host; one on another host gets no request', async () => {
+      const odd = await serveHere({ BASE_URL_A: 'https://a.example/x', BASE_URL_B: '/', BASE_URL_C: '' });
+      const page = await eye.open(`${odd.url}/`);
+      await waitForText(heading(page), 'Ada Lindqvist');
+      expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
+      expect(await textOf(page.locator('.address'))).toBe('GET /api/username/ada');
       expect(await page.locator('#variants input').count()).toBe(2);
-      await page.getByLabel('C portfolio').check();
-      await waitForText(heading(page), 'Variant C is on another host');
-      expect(await textOf(page.locator('.address'))).toBe('GET https://c.example/x/api/username/ada');
+      await page.getByLabel('A microblog').check();
+      await waitForText(heading(page), 'Variant A is on another host');
+      expect(await textOf(page.locator('.address'))).toBe('GET https://a.example/x/api/?user=ada');
       expect(await accessibilityFaults(page)).toEqual([]);
     });
   });
@@ -590,23 +544,6 @@ describeInBrowser('the explorer', (eye) => {
     await show(page, 'lucia_r');
     await waitForText(heading(page), 'Lucía');
     expect(await page.locator('[aria-busy]').count()).toBe(0);
-  });
-
-  test('Back and Forward also change a field that has the focus', async () => {
-    const page = await openAda();
-    await page.getByLabel('User name').fill('elodie');
-    await page.keyboard.press('Enter');
-    await waitForText(heading(page), 'Élodie');
-    for (const [move, user, name] of [
-      ['goBack', 'ada', 'Ada'],
-      ['goForward', 'elodie', 'Élodie'],
-    ] as const) {
-      await page[move]();
-      await waitForText(heading(page), name);
-      expect(await page.getByLabel('User name').inputValue()).toBe(user);
-      expect(await textOf(page.locator('.address'))).toBe(`GET /b/api/username/${user}`);
-      expect(await page.evaluate('document.activeElement.id')).toBe('user');
-    }
   });
 
   test('choosing a person keeps the focus on that person', async () => {

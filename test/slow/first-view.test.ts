@@ -1,9 +1,9 @@
 // What the first view of each page costs: requests, bytes and layout shift are held.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { describeInBrowser } from '../browser.ts';
+import { describeInBrowser, watchCosts } from '../browser.ts';
 import { ndjson, tempFile } from '../files.ts';
-import { databaseOf, type Server, startServer } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 const MAX_SHIFT = 0.02;
@@ -18,39 +18,22 @@ const PAGES = [
 ];
 
 /** A phone's connection and processor. */
-const SLOW = { latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
-const SLOWER_CPU = 4;
+const SLOW = { latency: 150, kilobits: 1600, slowdown: 4 };
 
 /** Loads the address without a cache and waits until nothing more is requested. */
-async function firstView(page: Page, address: string, drawn: string, slow: boolean) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  if (slow) {
-    await session.send('Network.emulateNetworkConditions', { offline: false, ...SLOW });
-    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER_CPU });
-  }
-  let [requests, bytes] = [0, 0];
-  session.on('Network.requestWillBeSent', ({ request }) => {
-    if (request.url.startsWith('http')) requests++;
-  });
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => void (bytes += encodedDataLength));
-  await page.addInitScript(`{
-    window.shift = 0;
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
-    }).observe({ type: 'layout-shift', buffered: true });
-  }`);
+async function firstView(page: Page, address: string, drawn: string, isSlow: boolean) {
+  const costs = await watchCosts(page, isSlow ? SLOW : undefined);
   await page.goto(address, { waitUntil: 'networkidle' });
   await page.locator(drawn).first().waitFor();
-  return { requests, bytes, shift: (await page.evaluate('window.shift')) as number };
+  return { ...costs, shift: await costs.shift() };
 }
 
 describeInBrowser('the first view', (eye) => {
-  let server: Server;
-  let own: Server;
+  let server: LocalServer;
+  let own: LocalServer;
   beforeAll(async () => {
-    server = await startServer();
-    own = await startServer({ DATABASE_URL: await databaseOf(...OWN_RECORDS) });
+    server = await serveHere();
+    own = await serveHere({ DATABASE_URL: await databaseOf(...OWN_RECORDS) });
   });
 
   test.each(PAGES)('of $path is small and still', async ({ path, drawn, ...most }) => {

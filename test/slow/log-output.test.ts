@@ -1,13 +1,13 @@
 // The log's reader may be gone or stuck, and its disk full: the server goes on, and counts the lines that it drops.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
+import { readFileSync, truncateSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { fixture, PROGRAM, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { ask, databaseOf, endWithTests, type Server, startServer } from '../rig.ts';
+import { ask, databaseOf, endWithTests, SERVER_SETTINGS, type Server, startServer, vitrine } from '../rig.ts';
 import { adminOf, type LogLine, until } from '../stress.ts';
 
 const LOGGED_TEXT = 900;
@@ -34,36 +34,6 @@ async function settledDrops(admin: Pick<Server, 'port'>): Promise<{ dropped: num
   return { dropped, asked };
 }
 
-/** Starts a server that logs every request to a file; a shell command may come first. */
-async function startLoggingTo(file: string, before = ':') {
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const output = openSync(file, 'a');
-  const child = spawn(
-    'bash',
-    ['-c', `${before}; exec "$0" "$@"`, process.execPath, PROGRAM, 'serve', '--samples'],
-    {
-      stdio: ['ignore', output, 'pipe'],
-      env: {
-        PATH: process.env.PATH ?? '',
-        PORT: String(port),
-        ADMIN_PORT: String(adminPort),
-        ACCESS_LOG: 'on',
-        MAX_LOOP_DELAY: '0',
-      },
-    },
-  );
-  closeSync(output);
-  endWithTests(child);
-  const ended = once(child, 'close');
-  await until('the server', () =>
-    ask({ port }, '/healthz').then(
-      () => true,
-      () => false,
-    ),
-  );
-  return { port, admin: { port: adminPort }, child, ended };
-}
-
 describe('serve', () => {
   test('goes on when the reader of its log is gone', async () => {
     const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
@@ -76,12 +46,18 @@ describe('serve', () => {
 
   test('logs again, and how many lines are missing, once the disk has room', async () => {
     const file = tempFile('log', '');
-    const { port, admin, child, ended } = await startLoggingTo(file, "trap '' XFSZ; ulimit -f 64");
-    await askOften({ port }, 200);
+    const [server, admin] = [{ port: await freePort() }, { port: await freePort() }];
+    const env = { PORT: String(server.port), ADMIN_PORT: String(admin.port), ACCESS_LOG: 'on' };
+    // A limit of 64 KB for a file is its disk.
+    const before = `trap '' XFSZ; ulimit -f 128; exec >> '${file}'`;
+    const child = vitrine(['serve', '--samples'], { ...SERVER_SETTINGS, ...env }, { before });
+    const ended = once(child, 'close');
+    await until('the server', () => ask(server, '/healthz').then(Boolean, () => false));
+    await askOften(server, 200);
     const { dropped } = await settledDrops(admin);
     expect(dropped).toBeGreaterThan(100);
     truncateSync(file);
-    await askOften({ port }, 10, '/a/api/?user=ada');
+    await askOften(server, 10, '/a/api/?user=ada');
     child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
     expectEachLoggedOrCounted(parsed(readFileSync(file, 'utf8').split('\n')), dropped, dropped + 1 + 10);
@@ -137,16 +113,8 @@ function expectEachLoggedOrCounted(lines: readonly LogLine[], dropped: number, r
 describe('other commands', () => {
   /** Runs a command whose standard output is connected by a shell, such as `> /dev/full`. */
   async function inShell(connection: string, ...args: string[]) {
-    const child = spawn('bash', [
-      '-o',
-      'pipefail',
-      '-c',
-      `"$0" "$@" ${connection}`,
-      process.execPath,
-      PROGRAM,
-      ...args,
-    ]);
-    endWithTests(child);
+    const shell = ['-o', 'pipefail', '-c', `"$0" "$@" ${connection}`];
+    const child = endWithTests(spawn('bash', [...shell, process.execPath, PROGRAM, ...args]));
     let stderr = '';
     child.stderr.on('data', (chunk) => {
       stderr += chunk;

@@ -3,7 +3,8 @@
 import { HtmlValidate, StaticConfigLoader } from 'html-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from '../browser.ts';
-import { ask, type Server, startServer } from '../rig.ts';
+import { ask, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const validator = new HtmlValidate(
   new StaticConfigLoader({
@@ -20,9 +21,9 @@ async function faultsOf(html: string): Promise<string[]> {
   );
 }
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
 });
 
 describe('as served', () => {

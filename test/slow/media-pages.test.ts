@@ -8,13 +8,14 @@ import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
-import { databaseOf, type Server, startServer } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 /** Within the image of the card. */
 const AVATAR = { x: 40, y: 60, width: 40, height: 48 };
 
 describeInBrowser('copies of pictures', (eye) => {
-  let server: Server;
+  let server: LocalServer;
   let media: string;
   let host: Awaited<ReturnType<typeof startSite>>;
   let shown = '';
@@ -29,7 +30,7 @@ describeInBrowser('copies of pictures', (eye) => {
     const url = `${media}/media/${avatar}`;
     const records = [blog(1, 'ada', { avatar: url, avatar_large: url }), post(1, 1, { photo: url })];
     const database = await databaseOf(...records);
-    server = await startServer({ DATABASE_URL: database, MEDIA_DIR: folder, PORT: String(port) });
+    server = await serveHere({ DATABASE_URL: database, MEDIA_DIR: folder, PORT: String(port) });
     scripted = putCopy(folder, SVG_WITH_SCRIPT, 'svg');
     host = await startSite((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });

@@ -5,12 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { fixture, ROOT, tempFile } from '../files.ts';
 import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';
-import { ask, databaseOf, done, json, type Server, startServer } from '../rig.ts';
+import { ask, databaseOf, done, json, type LocalServer, startServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 import { adminOf, linesOf, logged, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 
-async function expectNotReady(server: Server, reason: RegExp): Promise<void> {
+async function expectNotReady(server: LocalServer, reason: RegExp): Promise<void> {
   for (const address of [ADA, '/b/api/username/ada/shots']) {
     const reply = await ask(server, address);
     expect([reply.status, json(reply).code]).toEqual([503, 'NOT_READY']);
@@ -44,7 +45,7 @@ describe.each(STATES)('a database %s', (_, make, reason) => {
   test('is 503, is not touched, and goes live with the first import', async () => {
     const path = await make();
     const before = existsSync(path) ? readFileSync(path) : undefined;
-    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+    const server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
     await expectNotReady(server, reason);
     expect(existsSync(path) ? readFileSync(path) : undefined).toEqual(before);
     await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
@@ -64,7 +65,7 @@ describe.each(STATES)('a database %s', (_, make, reason) => {
 test('a file of an older schema is not changed, and goes live when it was migrated', async () => {
   const path = tempFile('site.db', readFileSync(fixture('older/schema-4.db')));
   const before = readFileSync(path);
-  const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+  const server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
   await expectNotReady(server, /older schema \(4, wanted \d+\): run `vitrine migrate`/);
   expect(readFileSync(path)).toEqual(before);
   await done(['migrate', '--database-url', path]);
@@ -73,7 +74,7 @@ test('a file of an older schema is not changed, and goes live when it was migrat
 
 test('a file that is put in place goes live, a damaged one is refused and said once', async () => {
   const path = newPath();
-  const server = await startServer({ DATABASE_URL: path });
+  const server = await serveHere({ DATABASE_URL: path });
   writeFileSync(path, 'no database at all\n'.repeat(100));
   expect((await logged(server, /is not a SQLite database/)).level).toBe(40);
   expect((await ask(server, ADA)).status).toBe(503);

@@ -1,13 +1,13 @@
 // What a phone loads of a person with fifteen photos of 5 MB: small files only, and no page moves when they come.
-import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { beforeAll, expect, test } from 'vitest';
-import { describeInBrowser } from '../browser.ts';
+import { describeInBrowser, watchCosts } from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { fetchInto } from '../media-folder.ts';
 import { startFiles } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { databaseOf, type Server, startServer } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const SHAPES = [
   [1600, 1200],
@@ -17,7 +17,7 @@ const SHAPES = [
 const COUNT = 15;
 
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true };
-const SLOW_3G = { offline: false, latency: 400, downloadThroughput: 51_200, uploadThroughput: 51_200 };
+const SLOW_3G = { latency: 400, kilobits: 400 };
 
 const noise = (width: number, height: number, sigma: number) =>
   sharp({
@@ -38,24 +38,8 @@ async function makePhotos(): Promise<Buffer[]> {
   return Promise.all(photos);
 }
 
-/** Adds up the bytes that come, and how far the page shifts. */
-async function watch(page: Page) {
-  const session = await page.context().newCDPSession(page);
-  const seen = { bytes: 0 };
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => void (seen.bytes += encodedDataLength));
-  await session.send('Network.enable');
-  await session.send('Network.emulateNetworkConditions', SLOW_3G);
-  await page.addInitScript(`{
-    window.shift = 0;
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) window.shift += entry.value;
-    }).observe({ type: 'layout-shift', buffered: true });
-  }`);
-  return seen;
-}
-
 describeInBrowser('fifteen photos', (eye) => {
-  let server: Server;
+  let server: LocalServer;
   let total = 0;
   beforeAll(async () => {
     const photos = await makePhotos();
@@ -69,30 +53,31 @@ describeInBrowser('fifteen photos', (eye) => {
     const port = await freePort();
     const mediaUrl = `http://127.0.0.1:${port}/media`;
     await fetchInto(database, [site.host], { mediaDir: `${database}.media`, mediaUrl });
-    server = await startServer({ DATABASE_URL: database, MEDIA_URL: mediaUrl, PORT: String(port) });
+    server = await serveHere({ DATABASE_URL: database, MEDIA_URL: mediaUrl, PORT: String(port) });
   }, 120_000);
 
   test('cost a phone 250 KB, and nothing moves', async () => {
     expect(total).toBeGreaterThan(5_000_000);
     const page = await eye.open(`${server.url}/people/b/nobody`, { ...PHONE, expected: /404/ });
-    const seen = await watch(page);
+    const costs = await watchCosts(page, SLOW_3G);
     await page.goto(`${server.url}/people/b/pia`, { waitUntil: 'networkidle' });
     const shown = 'Array.from(document.images, (image) => image.currentSrc.slice(-9))';
     expect(new Set((await page.evaluate(shown)) as string[])).toEqual(new Set(['-480.webp']));
-    expect(seen.bytes).toBeLessThanOrEqual(250 * 1024);
-    expect(await page.evaluate('window.shift')).toBe(0);
+    expect(costs.bytes).toBeLessThanOrEqual(250 * 1024);
+    expect(await costs.shift()).toBe(0);
   });
 
   test.each([PHONE, { viewport: { width: 1280, height: 900 } }])(
     'have pages of their own, where nothing moves: %o',
     async (look) => {
       const page = await eye.open(`${server.url}/people/b/nobody`, { ...look, expected: /404/ });
-      await watch(page);
+      const costs = await watchCosts(page, SLOW_3G);
       await page.goto(`${server.url}/people/b/pia/2`, { waitUntil: 'networkidle' });
-      const [shift, isInShape] = (await page.evaluate(
-        '(({ clientWidth, clientHeight }) => [window.shift, Math.abs(clientWidth / clientHeight - 3 / 4) < 0.01])(document.querySelector(".work img"))',
-      )) as [number, boolean];
-      expect([shift, isInShape]).toEqual([0, true]);
+      const box = await page.locator('.work img').boundingBox();
+      expect([await costs.shift(), (box?.width ?? 0) / (box?.height ?? 1)]).toEqual([
+        0,
+        expect.closeTo(3 / 4, 2),
+      ]);
     },
   );
 });

@@ -101,10 +101,21 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   test('lists and ETags are the same as in SQLite, byte for byte', async () => {
     const path = newPath();
     await importInto(path, FILES);
+    expect(await exported(path)).toEqual(await exported(cluster.url(fresh)));
     const file = new Database(path, { readonly: true });
     for (const rows of [PROFILES, LISTS, WORDS])
       expect(file.prepare(rows).all()).toEqual(await cluster.primary.sql(rows, fresh));
     file.close();
+  });
+
+  test('views show the members as columns', async () => {
+    const found = await cluster.primary.sql(
+      "SELECT name FROM portfolio_profiles WHERE username = 'ada'",
+      fresh,
+    );
+    expect(found).toEqual([{ name: 'Ada Lindqvist' }]);
+    for (const view of ['microblog_profiles', 'posts', 'portfolio_profiles', 'shots'])
+      expect((await cluster.primary.sql(`SELECT * FROM ${view}`, fresh)).length).toBeGreaterThan(20);
   });
 
   test('importing the same records again writes no row', async () => {

@@ -1,16 +1,17 @@
-// Operating on PostgreSQL: outages, restored backups, lost tables, slow networks, poolers, certificates.
+// Operating on PostgreSQL: the start, roles, outages, restored backups, lost tables, slow networks, poolers, certificates.
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openServed, openWriter } from '../../src/stores/open.ts';
 import type { Reader, StoreEvent } from '../../src/stores/reader.ts';
-import { fixture, tempFolder } from '../files.ts';
+import { fixture, ndjson, tempFolder } from '../files.ts';
 import { bodyOf } from '../importing.ts';
 import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
-import { generationIn, load } from '../postgres-world.ts';
-import { run, startServer } from '../rig.ts';
+import { addressOf, generationIn, load, unready } from '../postgres-world.ts';
+import { folio } from '../records.ts';
+import { ask, done, importInto, run, startServer } from '../rig.ts';
 import { until } from '../stress.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {
@@ -45,6 +46,49 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const url = `postgres://owner@${proxy.address}/${database}`;
     return { database, proxy, url };
   }
+
+  test('nodes create no tables, and are ready after the first import', async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
+    const nodes = await Promise.all(Array.from({ length: 5 }, start));
+    for (const node of nodes) {
+      expect(await unready(node)).toMatch(/has no tables of Vitrine yet: run `vitrine import`/);
+      await until('the log says so', async () => node.log.join().includes('run `vitrine import`'));
+      const reply = await ask(node, addressOf('user1', false));
+      expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1']);
+    }
+    expect(await done(['migrate', '--database-url', url])).toMatch(/migrated from schema 0 to schema \d+\n$/);
+    for (const node of nodes)
+      await until('tables', async () => /^Nothing was imported/.test((await unready(node)) ?? ''));
+    await load(url, 1);
+    for (const node of nodes) {
+      await until('ready', async () => (await ask(node, '/readyz')).status === 200);
+      expect(generationIn((await ask(node, addressOf('user1', false))).body)).toBe(1);
+    }
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+
+  test('a role that may only read serves and lists takedowns, and cannot write', async () => {
+    const database = await cluster.createDatabase();
+    await importInto(cluster.url(database), ['-'], ndjson(folio(1, 'ada'), folio(2, 'bob')));
+    await cluster.primary.sql(
+      `CREATE ROLE reader LOGIN PASSWORD 'hush'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
+      database,
+    );
+    await done(['takedown', '--database-url', cluster.url(database), '--family', 'portfolio', 'ada']);
+    const asReader = cluster.url(database, [cluster.primary], 'reader:hush');
+    const node = await startServer({ DATABASE_URL: asReader, TAKEDOWN_STATUS: '410' });
+    expect((await ask(node, '/b/api/username/bob')).status).toBe(200);
+    expect((await ask(node, '/b/api/username/ada')).status).toBe(410);
+    await node.stop();
+    expect(await done(['takedown', '--database-url', asReader, '--list'])).toMatch(/ portfolio {2}user {2}/);
+    const refused = await run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: asReader } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitrine: The database at \S+ does not allow this role to do that\.\n$/),
+    ]);
+    expect([...node.log, refused.stderr, refused.stdout].join()).not.toContain('hush');
+  });
 
   test('a server with few free connections is read over those available', async () => {
     const { database } = await loaded();

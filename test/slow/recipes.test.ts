@@ -8,14 +8,15 @@ import { describeInBrowser } from '../browser.ts';
 import { ROOT, tempFolder } from '../files.ts';
 import { startSite } from '../mirror-site.ts';
 import { codeBlock, readPage } from '../pages.ts';
-import { ask, json, type Server, startServer } from '../rig.ts';
+import { ask, json, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const exec = promisify(execFile);
 const GUIDE = 'src/guides/recipes.md';
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
 });
 
 /** A recipe's code block of a language, with the address of the server that runs here. */

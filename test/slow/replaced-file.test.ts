@@ -2,11 +2,24 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
-import { copyOf } from '../files.ts';
-import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, sources } from '../generation-files.ts';
-import { ask, run, startServer } from '../rig.ts';
-import { generationOf, linesOf, until } from '../stress.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { copyOf, tempFolder } from '../files.ts';
+import { ask, databaseOf, done, run, startServer } from '../rig.ts';
+import { bodiesOf, generation, generationOf, linesOf, until } from '../stress.ts';
+
+const PROFILE = '/b/api/username/user3';
+/** Of each generation of the same users what is answered, and a snapshot. */
+const expected = [0, 1, 2].map((number) => bodiesOf(generation(number)));
+const addresses = [...(expected[0]?.keys() ?? [])];
+const snapshots: string[] = [];
+beforeAll(async () => {
+  for (const number of expected.keys()) {
+    const snapshot = join(tempFolder(), 'snapshot.db');
+    await done(['snapshot', '--database-url', await databaseOf(...generation(number)), snapshot]);
+    snapshots.push(snapshot);
+  }
+});
+const copyOfSnapshot = (number: number) => copyOf(snapshots[number] as string);
 
 /** As root, a server runs as this account, whose files are not root's. */
 const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
@@ -14,7 +27,7 @@ const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
 test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
   'a replacement that the server may read but does not own goes live',
   async () => {
-    const path = copyOf(sources[0]?.fresh as string);
+    const path = copyOfSnapshot(0);
     const incoming = `${path}.incoming`;
     const folder = dirname(path);
     if (SERVANT !== undefined) {
@@ -23,7 +36,7 @@ test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
     }
     const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
-    fs.copyFileSync(sources[2]?.snapshot as string, incoming);
+    fs.copyFileSync(snapshots[2] as string, incoming);
     // Root puts in a file of its own; without that right, one that nobody may write has to do.
     fs.chmodSync(incoming, 0o444);
     fs.renameSync(incoming, path);
@@ -35,7 +48,7 @@ test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
 );
 
 test('a snapshot is served from a read-only folder', async () => {
-  const path = copyOf(sources[2]?.snapshot as string);
+  const path = copyOfSnapshot(2);
   const folder = dirname(path);
   const isRoot = process.getuid?.() === 0;
   const mounted = isRoot && spawnSync('mount', ['--bind', folder, folder]).status === 0;
@@ -49,8 +62,8 @@ test('a snapshot is served from a read-only folder', async () => {
   try {
     if (mounted || !isRoot) expect(() => fs.writeFileSync(join(folder, 'x'), '')).toThrow(/EROFS|EACCES/);
     const server = await startServer({ DATABASE_URL: path });
-    for (const address of ADDRESSES)
-      expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[2]?.get(address)]);
+    for (const address of addresses)
+      expect([address, (await ask(server, address)).body]).toEqual([address, expected[2]?.get(address)]);
     expect((await ask(server, '/readyz')).status).toBe(200);
     expect(await server.stop()).toBe(0);
     expect(fs.readdirSync(folder)).toEqual(['site.db']);
@@ -65,15 +78,15 @@ test('a snapshot is served from a read-only folder', async () => {
 });
 
 test('a file damaged in place: unreadable data is 503, and the server keeps running', async () => {
-  const path = copyOf(sources[0]?.snapshot as string);
+  const path = copyOfSnapshot(0);
   const server = await startServer({ DATABASE_URL: path });
   const bytes = fs.readFileSync(path);
-  const [size, page] = [bytes.length, pageSize(bytes)];
+  const [size, page] = [bytes.length, bytes.readUInt16BE(16)];
   for (const length of [size - page, Math.floor(size / page / 2) * page, page, 100, 0]) {
     fs.truncateSync(path, length);
-    for (const address of ADDRESSES) {
+    for (const address of addresses) {
       const reply = await ask(server, address);
-      if (reply.status === 200) expect(reply.body).toBe(EXPECTED[0]?.get(address));
+      if (reply.status === 200) expect(reply.body).toBe(expected[0]?.get(address));
       else expect([reply.status, JSON.parse(reply.body).code]).toEqual([503, 'NOT_READY']);
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
@@ -81,7 +94,7 @@ test('a file damaged in place: unreadable data is 503, and the server keeps runn
   const readiness = (status: number) =>
     until(`readiness ${status}`, async () => (await ask(server, '/readyz')).status === status);
   await readiness(503);
-  putInPlace(sources[1]?.snapshot as string, path);
+  fs.renameSync(copyOfSnapshot(1), path);
   await until('the good one', async () => generationOf((await ask(server, PROFILE)).body) === 1);
   await readiness(200);
 });

@@ -1,5 +1,5 @@
 // The code that the pages show in five languages runs as it is, and does what it says.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,27 +7,26 @@ import { beforeAll, expect, test } from 'vitest';
 import { recordTypes } from '../../.ci/types.ts';
 import { ROOT, tempFolder } from '../files.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { ask, json, type Server, startServer } from '../rig.ts';
+import { ask, json, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const exec = promisify(execFile);
 
-let server: Server;
+let server: LocalServer;
 let profile: Record<string, string>;
 let etag: string;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
   const got = await ask(server, '/b/api/username/o%27neill');
   profile = json(got);
   etag = got.headers.etag as string;
 });
 
 /** The snippet of a language, as the pages write it. */
-function snippet(language: string, headers: Record<string, string> = {}): string {
-  const script = `import { snippetIn } from '${join(ROOT, 'src/web/explorer/snippets.js')}';
-    process.stdout.write(snippetIn(...JSON.parse(process.argv[1])));`;
-  const shown = { url: `${server.url}/b/api/username/o%27neill`, headers, types: ['PortfolioProfile'] };
-  const args = ['--input-type=module', '-e', script, JSON.stringify([language, shown])];
-  return execFileSync(process.execPath, args, { encoding: 'utf8' });
+async function snippet(language: string, headers: Record<string, string> = {}): Promise<string> {
+  const { snippetIn } = await import('../../src/web/explorer/snippets.js');
+  const url = `${server.url}/b/api/username/o%27neill`;
+  return snippetIn(language, { url, headers, types: ['PortfolioProfile'] });
 }
 
 async function run(program: string, name: string, code: string): Promise<string> {
@@ -37,7 +36,7 @@ async function run(program: string, name: string, code: string): Promise<string>
 }
 
 test('fetch', async () => {
-  const code = `${snippet('fetch', { 'X-Quote': "it's" })}\nconsole.log(JSON.stringify(body));`;
+  const code = `${await snippet('fetch', { 'X-Quote': "it's" })}\nconsole.log(JSON.stringify(body));`;
   expect(JSON.parse(await run(process.execPath, 'a.mjs', code))).toEqual(profile);
 });
 
@@ -51,7 +50,7 @@ test('TypeScript, with the types of the package', async () => {
   );
   writeFileSync(join(types, 'types.d.ts'), recordTypes);
   const checked = '// @ts-expect-error: no such member\nbody.nothing;\nconsole.log(JSON.stringify(body));';
-  const code = `${snippet('TypeScript', { 'X-Quote': "it's" })}\n${checked}`;
+  const code = `${await snippet('TypeScript', { 'X-Quote': "it's" })}\n${checked}`;
   writeFileSync(join(folder, 'a.mts'), code);
   const options = '--strict --noEmit --module nodenext --target esnext --types node --typeRoots';
   const args = [...options.split(' '), join(ROOT, 'node_modules/@types'), 'a.mts'];
@@ -59,21 +58,21 @@ test('TypeScript, with the types of the package', async () => {
   expect(JSON.parse((await exec(process.execPath, ['a.mts'], { cwd: folder })).stdout)).toEqual(profile);
 });
 
-test.skipIf(skipWithout('python'))('Python', async () => {
-  for (const headers of [{}, { 'X-Quote': "it's" }]) {
-    const code = `${snippet('Python', headers as Record<string, string>)}\nprint(json.dumps(body))`;
-    expect(JSON.parse(await run(pathOf('python'), 'a.py', code))).toEqual(profile);
-  }
-});
-
-test.skipIf(skipWithout('php'))('PHP', async () => {
-  for (const headers of [{}, { 'X-Quote': "it's" }]) {
-    const code = `${snippet('PHP', headers as Record<string, string>)}\necho json_encode($body);`;
-    expect(JSON.parse(await run(pathOf('php'), 'a.php', code))).toEqual(profile);
+test.each([
+  ['python', 'Python', 'print(json.dumps(body))'],
+  ['php', 'PHP', 'echo json_encode($body);'],
+] as const)('%s', async (program, language, show) => {
+  if (skipWithout(program)) return;
+  for (const headers of [undefined, { 'X-Quote': "it's" }]) {
+    const code = `${await snippet(language, headers)}\n${show}`;
+    expect(JSON.parse(await run(pathOf(program), 'code', code))).toEqual(profile);
   }
 });
 
 test.skipIf(skipWithout('curl'))('curl, with an ETag', async () => {
-  const { stdout } = await exec('bash', ['-c', snippet('curl', { 'If-None-Match': `"it's", ${etag}` })]);
+  const { stdout } = await exec('bash', [
+    '-c',
+    await snippet('curl', { 'If-None-Match': `"it's", ${etag}` }),
+  ]);
   expect(stdout).toMatch(/^HTTP\/1\.1 304 /);
 });

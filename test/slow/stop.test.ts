@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ROOT, tempFolder } from '../files.ts';
@@ -104,45 +106,38 @@ describe.concurrent('while draining', () => {
   });
 });
 
-const childrenOf = (pid: number) =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
-
 describe('a stop during the start', () => {
-  const MOMENTS: readonly (readonly [string, (pid: number) => Promise<unknown>])[] = [
-    ...[0, 200].map((ms) => [`after ${ms} ms`, () => delay(ms)] as const),
-    ['with the first worker', (pid) => until('a worker', () => childrenOf(pid) === 1)],
-    ['with the second worker', (pid) => until('two workers', () => childrenOf(pid) === 2)],
-  ];
+  const childrenOf = (pid: number) =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
+  const withWorkers = (count: number) => (pid: number) =>
+    until(`${count} workers`, () => childrenOf(pid) === count);
 
-  test.each(MOMENTS)('%s ends every process without a word', async (_, moment) => {
+  /** Sends these signals to a server of two workers at a moment of its start; how it ended, and its messages. */
+  async function stopAt(moment: (pid: number) => Promise<unknown>, ...signals: NodeJS.Signals[]) {
     const child = vitrine(['serve', '--samples'], { PORT: '0', ADMIN_PORT: '0', WORKERS: '2' });
-    let stderr = '';
-    child.stderr?.on('data', (chunk) => {
-      stderr += chunk;
-    });
     child.stdout?.resume();
     // All processes share standard error, so it closes with the last one.
+    const said = text(child.stderr as Readable);
     const closed = once(child, 'close');
     await moment(child.pid as number);
-    child.kill('SIGTERM');
-    const [code, signal] = await closed;
-    // Before the program is loaded, the signal ends it the way it ends any program.
-    expect([code, signal, stderr]).toEqual(code === null ? [null, 'SIGTERM', ''] : [0, null, '']);
-  });
-});
+    for (const signal of signals) child.kill(signal);
+    return [...(await closed), await said];
+  }
 
-test('a second signal during the start ends every process without a word, too', async () => {
-  const child = vitrine(['serve', '--samples'], { PORT: '0', WORKERS: '2' });
-  let stderr = '';
-  child.stderr?.on('data', (chunk) => {
-    stderr += chunk;
+  test.each([
+    ['at once', async () => {}],
+    ['after 200 ms', () => delay(200)],
+    ['with the first worker', withWorkers(1)],
+    ['with the second worker', withWorkers(2)],
+  ])('%s ends every process without a word', async (_, moment) => {
+    const ended = await stopAt(moment, 'SIGTERM');
+    // Before the program is loaded, the signal ends it the way it ends any program.
+    expect(ended).toEqual(ended[0] === null ? [null, 'SIGTERM', ''] : [0, null, '']);
   });
-  child.stdout?.resume();
-  const closed = once(child, 'close');
-  await until('a worker', () => childrenOf(child.pid as number) === 1);
-  child.kill('SIGTERM');
-  child.kill('SIGINT');
-  expect([(await closed)[0], stderr]).toEqual([1, '']);
+
+  test('by two signals does so, too', async () => {
+    expect(await stopAt(withWorkers(1), 'SIGTERM', 'SIGINT')).toEqual([1, null, '']);
+  });
 });
 
 describe('a port in use', () => {
@@ -156,15 +151,10 @@ describe('a port in use', () => {
       ['--port', String(server.port)],
       ['--admin-port', String(admin.port)],
     ]) {
-      const { code, stderr } = await run(['serve', '--samples', ...flags], {
-        env: { PORT: '0', WORKERS: second },
-      });
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(
-          new RegExp(`^vitrine: cannot listen: address already in use [^\\n]*:${flags[1]}; `),
-        ),
-      ]);
+      const env = { PORT: '0', WORKERS: second };
+      const { code, stderr } = await run(['serve', '--samples', ...flags], { env });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^vitrine: cannot listen: address already in use .*:${flags[1]}; `));
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
     expect(await server.stop()).toBe(0);
@@ -179,11 +169,7 @@ test('npm start passes a signal on', async () => {
       env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
     }),
   );
-  const healthy = () =>
-    ask({ port }, '/healthz').then(
-      ({ status }) => status === 200,
-      () => false,
-    );
+  const healthy = () => ask({ port }, '/healthz').then(Boolean, () => false);
   await until('the server', healthy);
   child.kill('SIGTERM');
   expect((await once(child, 'close'))[0]).toBe(0);

@@ -164,6 +164,23 @@ const INPUTS: readonly SizeCase[] = [
     (size) => partsOf(size, (id) => line({ ...profile(id), username: 'same' })),
     '--skip-invalid',
   ),
+  importing(
+    'items without an owner, kept as rejects',
+    20_000,
+    'a.ndjson',
+    (size) => partsOf(size, (id) => line(item(id, id))),
+    '--skip-invalid',
+    '--rejects',
+    join(tempFolder(), 'rejects.ndjson'),
+  ),
+  importing(
+    'a list in an object, by a map',
+    20_000,
+    'a.json',
+    (size) => partsOf(size, (n) => `,{"n":${n}}`, '{"item":[{"n":0}', ']}'),
+    '--map',
+    MAP,
+  ),
   importing('names without items', 20_000, 'a.ndjson.gz', (size) => partsOf(size, (id) => line(profile(id)))),
   importing('CSV', 20_000, 'a.csv', (size) =>
     partsOf(size, (id) => `${id},user${id},0,"${'b'.repeat(300)}"\n`, 'id,username,totalPost,bio\n'),
@@ -305,6 +322,15 @@ const COMMANDS: readonly SizeCase[] = [
     return [...args, '--check'];
   }),
   mirroring('mirror', 400),
+  {
+    title: 'compare',
+    unit: 300,
+    prepare: async (folder, users) => {
+      const [one, other] = [await startNumbers(), await startNumbers()];
+      const names = ['--variant', 'b', '--users', namesOf(folder, users), '--rate', '10000'];
+      return ['compare', one.url, other.url, ...names, '--report', join(folder, 'report.ndjson')];
+    },
+  },
   mirroring('mirror --media', 200, '--media'),
   ...['fetch', 'check', 'prune', 'relink'].map((action) => withMedia(action, 300)),
 ];
