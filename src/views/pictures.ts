@@ -102,7 +102,7 @@ function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: Pict
 }
 
 /** Width to height, in hundredths. */
-const RATIOS = [25, 33, 45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400];
+const RATIOS = [25, 33, 45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400, 600, 900];
 
 /** The class of the nearest ratio. */
 export function ratioClass({ width, height }: Pick<KnownPicture, 'width' | 'height'>): string {

@@ -21,6 +21,10 @@ describeInBrowser('the page of a person', (eye) => {
       ...numbers.map((nth) => shot(nth, 1, { title: long, description: long, tags: long, price_item: long })),
       folio(2, 'مريم', { name: 'مريم العلي', bio: 'خط عربي وتصميم', location: 'القاهرة' }),
       shot(20, 2, { title: 'لوحة', description: 'حبر على ورق' }),
+      folio(3, 'words'),
+      shot(30, 3, { title: 'Donaudampfschifffahrt'.repeat(9), description: 'a word '.repeat(25) }),
+      shot(31, 3, { tags: Array.from('123456', (nth) => 'tag'.repeat(15) + nth).join() }),
+      shot(32, 3, { tags: Array.from('123456', (nth) => 'tag'.repeat(5) + nth).join() }),
     ];
     awkward = await serveHere({ DATABASE_URL: await databaseOf(...records) });
   });
@@ -186,6 +190,23 @@ describeInBrowser('the page of a person', (eye) => {
     const page = await eye.open(`${own.url}/people/b/gone`, visit);
     const style = "getComputedStyle(document.querySelector('.cover img'), '::after')";
     expect(await page.evaluate(`${style}.content !== 'none' && ${style}.backgroundImage`)).toBe('none');
+  });
+
+  test.each([DESKTOP, { width: 390, height: 844 }])('cuts texts off between lines: %o', async (viewport) => {
+    const page = await eye.open(`${awkward.url}/people/b/words`, { viewport });
+    const halves = `[...document.querySelectorAll('.label :is(h3, h3 > a, .words, .tags)')].flatMap((box) => {
+      const { right, bottom } = box.getBoundingClientRect();
+      const isCut = (line) => line.right > right + 2 || (line.top < bottom - 2 && line.bottom > bottom + 2);
+      const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+      const range = document.createRange();
+      const cut = [];
+      while (texts.nextNode()) {
+        range.selectNodeContents(texts.currentNode);
+        if ([...range.getClientRects()].some(isCut)) cut.push(texts.currentNode.data);
+      }
+      return cut;
+    })`;
+    expect(await page.evaluate(halves)).toEqual([]);
   });
 
   test('opens a long text without a script: its own in its place, that of an item on its page', async () => {

@@ -67,6 +67,21 @@ describeInBrowser('fifteen photos', (eye) => {
     expect(await costs.shift()).toBe(0);
   });
 
+  test('hang in rows, as wide as the page and of one height', async () => {
+    const page = await eye.open(`${server.url}/people/b/pia`, { viewport: { width: 1280, height: 900 } });
+    const boxes = (await page.evaluate(
+      "Array.from(document.querySelectorAll('.frame'), (each) => each.getBoundingClientRect().toJSON())",
+    )) as { top: number; height: number; right: number }[];
+    const rows = Object.values(Object.groupBy(boxes, ({ top }) => top)).map((row = []) => row);
+    expect(rows.length).toBeLessThan(COUNT / 2);
+    for (const row of rows) {
+      const heights = row.map(({ height }) => height);
+      expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(1);
+    }
+    const ends = rows.slice(0, -1).map((row) => Math.round(row.at(-1)?.right ?? 0));
+    expect(new Set(ends).size).toBe(1);
+  });
+
   test.each([PHONE, { viewport: { width: 1280, height: 900 } }])(
     'have pages of their own, where nothing moves: %o',
     async (look) => {
