@@ -148,6 +148,8 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
   server.once('close', () => clearInterval(timer));
 }
 
+export const countConnections = (server: Server) => openConnections.get(server)?.size ?? 0;
+
 /** Ends the connections, also those that are not in Node's own list since they end early. */
 export function closeAllConnections(server: Server): void {
   for (const { socket } of openConnections.get(server) ?? []) socket.destroy();

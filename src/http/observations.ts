@@ -1,5 +1,6 @@
 // What the log and the metrics observe: `observe` is called with one of these events.
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import type { StoreEvent } from '../stores/reader.ts';
 import type { Variant } from '../variants.ts';
 
@@ -7,6 +8,13 @@ import type { Variant } from '../variants.ts';
 export interface Operation {
   readonly variant: Variant | 'none';
   readonly name: 'profile' | 'items' | 'media' | 'probe' | 'page' | 'preflight' | 'other';
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What requests of the route are counted as; it may depend on the query. */
+    operation?: Operation | ((query: unknown) => Operation);
+  }
 }
 
 declare module 'node:http' {
@@ -21,6 +29,11 @@ export const PROBE: Operation = { variant: 'none', name: 'probe' };
 export const PAGE: Operation = { variant: 'none', name: 'page' };
 export const PREFLIGHT: Operation = { variant: 'none', name: 'preflight' };
 export const OTHER: Operation = { variant: 'none', name: 'other' };
+
+export function findOperation({ query, routeOptions }: FastifyRequest): Operation {
+  const { operation = OTHER } = routeOptions.config;
+  return typeof operation === 'function' ? operation(query) : operation;
+}
 
 /** A response that was handed to Node. */
 export interface ResponseEvent {

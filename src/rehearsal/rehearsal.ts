@@ -10,7 +10,7 @@ import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { findConnection } from '../edge/connection.ts';
 import { ERROR_CODES, type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/headers.ts';
-import type { Operation } from '../http/observations.ts';
+import { findOperation } from '../http/observations.ts';
 import { findKind } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
@@ -39,7 +39,7 @@ type Planned = Wish & { readonly random: (index: number) => number };
 
 type RehearsalOptions = Rehearsal & Pick<Config, 'rateLimit'>;
 
-export function parseDelay(text: string): Delay {
+function parseDelay(text: string): Delay {
   const [, mean, deviation] = /^normal:(\d+),(\d+)$/.exec(text) ?? [];
   const [, least = mean, most = least] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
   if (least === undefined || Number(most) < Number(least) || Number(most) > LONGEST_DELAY)
@@ -52,7 +52,7 @@ export function parseDelay(text: string): Delay {
   };
 }
 
-export function parseFail(text: string): { readonly share: number; readonly effects: readonly Effect[] } {
+function parseFail(text: string): { readonly share: number; readonly effects: readonly Effect[] } {
   const [, percent, list = USUAL_FAILURES] = /^(\d+(?:\.\d+)?)%(?::(.*))?$/.exec(text) ?? [];
   if (percent === undefined || Number(percent) > 100)
     throw new Mistake('takes a share and what happens, such as 5% or 5%:503,429,timeout,reset,truncate');
@@ -124,13 +124,8 @@ function createPlan({ delay = '0', fail = '0%', seed }: Rehearsal): (request: Fa
   };
 }
 
-function findOperation({ routeOptions, query }: FastifyRequest): Operation | undefined {
-  const { operation } = routeOptions.config;
-  return typeof operation === 'function' ? operation(query) : operation;
-}
-
 const isLookupOrPicture = (request: FastifyRequest) =>
-  ['profile', 'items', 'media'].includes(findOperation(request)?.name ?? '') ||
+  ['profile', 'items', 'media'].includes(findOperation(request).name) ||
   request.routeOptions.url === '/samples/:picture';
 
 function meet(
@@ -185,7 +180,7 @@ const LAST: readonly ErrorCode[] = [
 
 /** A list without items, or a profile with nothing but its name. Anything else is answered as it is. */
 function sendEmpty(request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
-  const { variant = 'none', name } = findOperation(request) ?? {};
+  const { variant, name } = findOperation(request);
   const { user } = request.query as { user?: string };
   const { username = user } = request.params as { username?: string };
   if (variant === 'none' || username === undefined) return undefined;

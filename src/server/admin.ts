@@ -15,7 +15,7 @@ export interface Health {
   readonly waiting?: string | undefined;
 }
 
-export interface AdminOptions {
+interface AdminOptions {
   readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
   readonly health: () => Promise<Health>;
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;

@@ -1,19 +1,18 @@
 // The table of contents: what Vitrine answers, line by line.
-import type { Server } from 'node:http';
 import { Readable } from 'node:stream';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 import Fastify from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import { addLimits, addOriginHeaders, createRateLimit, refuseOtherMethods } from '../edge/hooks.ts';
-import { createHttpServer } from '../edge/http-server.ts';
+import { countConnections, createHttpServer } from '../edge/http-server.ts';
 import { createAnswerWriter } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { addHeaders, jsonHeaders } from '../http/headers.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
-import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
+import { findOperation, type Observer, PREFLIGHT } from '../http/observations.ts';
 import { createUserTags } from '../http/user-tags.ts';
 import { createDocument, openapiOptions } from '../openapi/document.ts';
 import { directory, directoryPages } from '../routes/directory.ts';
@@ -157,7 +156,7 @@ function observeResponses(app: FastifyInstance, observe: Observer): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     function note(): void {
       const bytes = request.method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0);
-      const operation = findOperation(request);
+      const operation = request.method === 'OPTIONS' ? PREFLIGHT : findOperation(request);
       observe({ type: 'response', request: request.raw, operation, status: reply.statusCode, bytes });
     }
     if (payload instanceof Readable) note();
@@ -190,20 +189,4 @@ function createHealth(store: Pick<Reader, 'fault'>) {
       return state.isDraining ? 'The server is stopping.' : await store.fault();
     },
   };
-}
-
-function findOperation({ raw, query, routeOptions }: FastifyRequest): Operation {
-  if (raw.method === 'OPTIONS') return PREFLIGHT;
-  const { operation = OTHER } = routeOptions.config;
-  return typeof operation === 'function' ? operation(query) : operation;
-}
-
-const countConnections = (server: Server) =>
-  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** What requests of the route are counted as; it may depend on the query. */
-    operation?: Operation | ((query: unknown) => Operation);
-  }
 }

@@ -17,14 +17,14 @@ import { type Admin, type Health, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
-export interface RunningServer {
+interface RunningServer {
   /** The URLs that it listens on. */
   readonly url: string;
   readonly adminUrl: string | undefined;
   stop(): Promise<void>;
 }
 
-export interface LocalServer extends RunningServer {
+interface LocalServer extends RunningServer {
   readonly registry: () => Promise<Registry>;
   readonly health: () => Promise<Health>;
 }
@@ -53,7 +53,7 @@ export async function serve(
   let registering: Promise<Registry> | undefined;
   /** The Prometheus client is loaded, and begins to collect, with the first question. */
   const registry = () =>
-    (registering ??= import('../telemetry/metrics.ts').then(({ createRegistry }) =>
+    (registering ??= import('../telemetry/metric-table.ts').then(({ createRegistry }) =>
       createRegistry({ ...sources, droppedLines }),
     ));
   const health = async () => ({

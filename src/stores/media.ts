@@ -25,7 +25,7 @@ export interface Copy {
   readonly small: readonly number[];
 }
 
-export interface PrunedMedia {
+interface PrunedMedia {
   /** Addresses that no record has named for long enough. */
   readonly forgotten: number;
   /** Addresses that no record names, but not for long enough yet. */

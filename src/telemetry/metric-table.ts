@@ -1,11 +1,16 @@
 // Every metric, one row each. The metrics, the guide's lists and the alert rules are made from this table. Rows without a
 // reader come from Prometheus and its client.
-import type { Operation } from '../http/observations.ts';
+import type { Registry } from '@prometheus-io/client';
 import { VERSION } from '../package-files.ts';
 import type { HostState } from '../stores/reader.ts';
-import { BUCKETS, type Metric, type MetricsSources, type RequestCounts, type Sample } from './metric.ts';
-
-const DURATION = 'vitrine_request_duration_seconds';
+import {
+  DURATION,
+  durationSamples,
+  type Metric,
+  type MetricsSources,
+  requestSamples,
+  type Sample,
+} from './metric.ts';
 
 export const METRICS: readonly Metric[] = [
   {
@@ -249,30 +254,24 @@ export const METRICS: readonly Metric[] = [
 const hostSamples = ({ store }: MetricsSources, of: (state: HostState) => number): Sample[] =>
   (store.hosts?.() ?? []).map((state) => ({ labels: { host: state.name }, value: of(state) }));
 
-const operationLabels = ({ variant, name }: Operation) => ({ variant, operation: name });
+/** As Prometheus reads it. Its client takes long to load, so that comes with the first question. */
+export async function createRegistry(sources: MetricsSources): Promise<Registry> {
+  const { collectDefaultMetrics, Registry } = await import('@prometheus-io/client');
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const metric of METRICS) {
+    const { name, type, help, read } = metric;
+    const { aggregator = type === 'gauge' ? 'max' : 'sum' } = metric;
+    if (read === undefined) continue;
+    const get = async () => ({ name, type, help, aggregator, values: await readSamples(read, sources) });
+    // biome-ignore lint/suspicious/noExplicitAny: a metric is anything that has `get`, but its type is a class
+    registry.registerMetric({ name, type, help, aggregator, get } as any);
+  }
+  return registry;
+}
 
-const requestSamples = ({ tallies }: RequestCounts): Sample[] =>
-  [...tallies].flatMap(([operation, { statuses }]) =>
-    [...statuses].map(([status, value]) => ({
-      labels: { ...operationLabels(operation), status: String(status) },
-      value,
-    })),
-  );
-
-/** The client's own histogram observes each request one by one, which costs more than counting in arrays. */
-function durationSamples({ tallies }: RequestCounts): Sample[] {
-  return [...tallies].flatMap(([operation, { buckets, sum }]) => {
-    const labels = operationLabels(operation);
-    let count = 0;
-    const cumulated = [...buckets].map((value, index) => {
-      count += value;
-      const le = String(BUCKETS[index] ?? '+Inf');
-      return { metricName: `${DURATION}_bucket`, labels: { ...labels, le }, value: count };
-    });
-    return [
-      ...cumulated,
-      { metricName: `${DURATION}_sum`, labels, value: sum },
-      { metricName: `${DURATION}_count`, labels, value: count },
-    ];
-  });
+async function readSamples(read: NonNullable<Metric['read']>, sources: MetricsSources) {
+  const value = await read(sources);
+  if (value === undefined) return [];
+  return typeof value === 'number' ? [{ labels: {}, value }] : value;
 }
