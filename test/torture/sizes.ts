@@ -177,7 +177,7 @@ const INPUTS: readonly SizeCase[] = [
     'a list in an object, by a map',
     20_000,
     'a.json',
-    (size) => partsOf(size, (n) => `,{"n":${n}}`, '{"item":[{"n":0}', ']}'),
+    (size) => partsOf(size, (n) => `,{"n":${n + 1}}`, '{"item":[{"n":1}', ']}'),
     '--map',
     MAP,
   ),
