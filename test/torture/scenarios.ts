@@ -123,6 +123,12 @@ const damage = (folder: string) =>
     "DELETE FROM lists WHERE owner = 2; UPDATE profiles SET etag = 'no' WHERE id = 3",
   );
 
+/** Renames a snapshot over the database. */
+function putSnapshot(folder: string): void {
+  copyFileSync(join(folder, '2.db'), join(folder, 'next.db'));
+  renameSync(join(folder, 'next.db'), join(folder, 'site.db'));
+}
+
 /** A cache of nginx that holds an answer for each user. */
 function fillCache(folder: string): void {
   mkdirSync(join(folder, 'cache'));
@@ -196,6 +202,7 @@ const ROWS: readonly Scenario[] = [
   { name: 'import-new', data: [], command: FIRST },
   { name: 'import', data: [FIRST], command: 'import @2.ndjson.gz' },
   { name: 'import-replace', data: [FIRST], command: REPLACE },
+  { name: 'import-into-snapshot', data: [...OTHER, putSnapshot], command: 'import @1.ndjson' },
   {
     name: 'import-skip-invalid',
     data: [FIRST],
@@ -299,10 +306,7 @@ const SERVERS: readonly Scenario[] = [
   {
     name: 'serve-swap',
     data: [FIRST, ...OTHER],
-    change(folder) {
-      copyFileSync(join(folder, '2.db'), join(folder, 'next.db'));
-      renameSync(join(folder, 'next.db'), join(folder, 'site.db'));
-    },
+    change: putSnapshot,
     command: 'check',
     server: [],
   },
