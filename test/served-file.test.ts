@@ -31,7 +31,7 @@ import {
 import { type Counts, countOnce, type StoreEvent } from '../src/stores/reader.ts';
 import { openForWriting } from '../src/stores/sqlite/connect.ts';
 import { toStoreError } from '../src/stores/sqlite/errors.ts';
-import { refuseForeignLog } from '../src/stores/sqlite/file.ts';
+import { FIRST_IMPORT_ID, refuseForeignLog } from '../src/stores/sqlite/file.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
 import { done, endWithTests, importInto, vitrine } from './rig.ts';
@@ -153,6 +153,20 @@ test('a writer makes no journal beside a snapshot: left by a crash, it would cut
   watcher.close();
   expect([...made].filter((name) => name?.endsWith('-journal'))).toEqual([]);
   expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 3 } });
+});
+
+test('a journal that a first import was making when it was killed is gone after the next import', async () => {
+  const path = copyOf(database);
+  const db = new Database(path);
+  db.pragma('journal_mode = DELETE');
+  db.pragma(`application_id = ${FIRST_IMPORT_ID}`);
+  db.close();
+  // SQLite counts the pages of a journal in its head once they are on the disk: until then, it undoes nothing by it.
+  writeFileSync(`${path}-journal`, Buffer.alloc(1024));
+  await expect(openReader(path)).rejects.toThrow('run `vitrine import` again');
+  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 2 } });
+  expect(readdirSync(dirname(path))).not.toContain('site.db-journal');
 });
 
 test('a file that is made in the place of a served one that was moved away has a log and an index of its own', async () => {

@@ -91,17 +91,18 @@ export function migrateFile(path: string): MigrationResult {
 
 function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
   refuseForeign(db, path);
-  enterWalMode(db);
+  enterWalMode(db, path);
   return migrate(db);
 }
 
 /**
  * A snapshot gets into WAL mode without a journal file, since only one sector of it changes. A journal that a crash has left
- * locks out readers, and by it the next writer would cut a file that was renamed over this one.
+ * locks out readers, and by it the next writer would cut a file that was renamed over this one. One that is left even after a
+ * read belongs to a write that did not begin: SQLite removes it if it makes one of its own.
  */
-function enterWalMode(db: OpenDatabase): void {
-  if (db.pragma('journal_mode', { simple: true }) === 'delete' && readSchema(db) > 0)
-    db.pragma('journal_mode = MEMORY');
+function enterWalMode(db: OpenDatabase, path: string): void {
+  const isSnapshot = db.pragma('journal_mode', { simple: true }) === 'delete' && readSchema(db) > 0;
+  if (isSnapshot && !existsSync(`${path}-journal`)) db.pragma('journal_mode = MEMORY');
   db.pragma('journal_mode = WAL');
 }
 
