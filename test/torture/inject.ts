@@ -4,8 +4,18 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import timers from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { cleanUp, type Ran, run } from '../rig.ts';
+import { cleanUp, run } from '../rig.ts';
 import { contentOf, faultsOf } from './content.ts';
+import {
+  type Expected,
+  judgeLeft,
+  judgeRepeated,
+  judgeReport,
+  type Outcome,
+  STACK_TRACE,
+  type State,
+  shorten,
+} from './judge.ts';
 import { shuffle } from './main.ts';
 import { filesIn, parseCommand, prepareData, SCENARIOS, type Scenario, startPeople } from './scenarios.ts';
 import { type Known, readAnswers, runBeside } from './served.ts';
@@ -48,27 +58,10 @@ interface Fault {
 }
 type Injection = Call & Fault;
 
-/** What a scenario leaves: the database and what else it makes, as texts. */
-interface State {
-  readonly database: string;
-  readonly output: string;
-  readonly faults: string;
-}
-type Outcome = Ran & { readonly hangs: boolean };
-
 const MOST_MS = 60_000;
 /** Of this number of faults, one is injected beside a server. */
 const SERVED = 20;
 const NO_FAULT = { k: 0, fault: '', isServed: false };
-const STACK_TRACE = /^\s+at .*:\d+:\d+/m;
-
-/** Names that differ from run to run. */
-const shorten = (text: string) =>
-  text
-    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
-    .replace(/\b[0-9a-f]{64}\b/g, 'SHA256')
-    .replace(/vitrine-served-\w{6}/, 'vitrine-served-X')
-    .replace(/\d{8}T\d{6}Z/, 'TIME');
 
 /** Commands wait for sites and caches: here their clock is faster. */
 const FASTER = 50;
@@ -140,7 +133,7 @@ function disarm(): void {
   commandSqlite();
 }
 
-async function prepare() {
+async function prepare(): Promise<Expected & { calls: readonly Call[] }> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'tmp'), { recursive: true });
   await prepareData(scenario, folder, site);
@@ -177,8 +170,6 @@ async function readKnown(): Promise<Known> {
   return (answers ??= { old: await read(before), done: [await read(after)] });
 }
 
-type Expected = Awaited<ReturnType<typeof prepare>>;
-
 /** Fails one call; what is wrong with what follows, a sentence each. */
 async function inject({ k, fault, isServed }: Fault, expected: Expected) {
   const known = isServed ? await readKnown() : undefined;
@@ -194,20 +185,20 @@ async function inject({ k, fault, isServed }: Fault, expected: Expected) {
   const isKilled = fault === 'KILL';
   if (isKilled) reset(killed);
   const left = await judge();
-  const wrong = [...judgeLeft(left, expected), ...(beside?.wrong ?? [])];
-  if (!isKilled) wrong.push(...judgeReport(first, left, expected));
+  const wrong = [...judgeLeft(scenario, left, expected), ...(beside?.wrong ?? [])];
+  if (!isKilled) wrong.push(...judgeReport(scenario, first, left, expected));
   if (beside && !isKilled && left.database === expected.done.database && !beside.isNew)
     wrong.push('the data is new, and the server does not answer with it');
   if (beside && !isKilled && left.database === expected.old.database && !beside.isOld)
     wrong.push('the data is old, and the server does not answer with it');
   ageLeftovers();
   const second = await runCommand();
-  const after = await judge();
-  return { said: first.stderr, wrong: [...wrong, ...judgeRepeated(second, left, after, expected)] };
+  wrong.push(...judgeRepeated(scenario, second, [left, await judge()], filesIn(folder), expected));
+  return { said: first.stderr, wrong };
 }
 
 /** Starts a server of which one call fails, beside the command; what is wrong, a sentence each. */
-async function injectIntoServer(fault: Fault, { done, files }: Expected) {
+async function injectIntoServer(fault: Fault, { done }: Expected) {
   const { server: words = [] } = scenario;
   const args = words.map((word) => word.replace('@', `${folder}/`));
   const isOfFiles = args.length > 0;
@@ -244,7 +235,7 @@ async function injectIntoServer(fault: Fault, { done, files }: Expected) {
   const last = await readAnswers(place, args);
   if (![known.old, ...known.done].some((answers) => answers.join() === last.join()))
     wrong.push(`the next server answers ${last}`);
-  const more = filesIn(at('now/tmp')).filter((name) => !files.has(`tmp/${shorten(name)}`));
+  const more = filesIn(at('now/tmp'));
   if (more.length > 0) wrong.push(`these are left: ${more.join(', ')}`);
   return { said, wrong };
 }
@@ -253,59 +244,6 @@ async function injectIntoServer(fault: Fault, { done, files }: Expected) {
 function ageLeftovers(): void {
   for (const name of filesIn(folder).filter((name) => name.includes('.unfinished')))
     utimesSync(join(folder, name), 0, 0);
-}
-
-/** Which state it is; a resumed command may leave any that is sound. */
-function judgeLeft(left: State, { old, done }: { old: State; done: State }) {
-  const wrong: string[] = [];
-  const of = (part: 'database' | 'output') => [old[part], done[part]].includes(left[part]);
-  if (!of('database') && !scenario.isResumed)
-    wrong.push(`the database is ${left.database}, neither old nor new`);
-  if (!of('output') && !scenario.isResumed)
-    wrong.push(`what it makes is ${left.output}, neither old nor new`);
-  const isNamed = left.faults.includes('if that was interrupted, run `vitrine import` again');
-  if (left.faults !== '' && left.faults !== old.faults && !isNamed) wrong.push(`check says ${left.faults}`);
-  return wrong;
-}
-
-function judgeReport(
-  { code, stderr, hangs }: Outcome,
-  left: State,
-  { old, done }: { old: State; done: State },
-) {
-  const wrong: string[] = [];
-  const isNew = left.database === done.database && left.output === done.output;
-  const isOld = left.database === old.database && left.output === old.output;
-  if (hangs) wrong.push('it hangs');
-  if (code !== 0 && code !== 1) wrong.push(`exit code ${code}`);
-  // A warning after a commit names what is missing, such as a lost log or rejects in another place.
-  const isWarned = left.database === done.database && stderr.includes('warning:');
-  if (code === 0 && !isNew && !isWarned) wrong.push('exit code 0, and it is not done');
-  if (code === 1 && stderr.trim() === '') wrong.push('exit code 1 without a sentence');
-  // A resumed command may fail in a step after the last one that changed something.
-  if (code === 1 && isNew && !isOld && !scenario.isResumed && !/\bdone\b/.test(stderr))
-    wrong.push('exit code 1, and it is done');
-  if (STACK_TRACE.test(stderr)) wrong.push('a stack trace');
-  return wrong;
-}
-
-function judgeRepeated(
-  second: Ran,
-  left: State,
-  after: State,
-  { done, repeated, files }: { done: State; repeated: State; files: ReadonlySet<string> },
-) {
-  const wrong: string[] = [];
-  const isNew = left.database === done.database;
-  if (second.code !== 0 && !(isNew && scenario.again?.test(second.stderr)))
-    wrong.push(`repeated, it ends with ${second.code}: ${second.stderr.trim()}`);
-  for (const part of ['database', 'output'] as const)
-    if (![done[part], repeated[part]].includes(after[part]))
-      wrong.push(`repeated, the ${part} is ${after[part]}`);
-  if (after.faults !== '') wrong.push(`repeated, check says ${after.faults}`);
-  const more = filesIn(folder).filter((name) => !files.has(shorten(name)));
-  if (more.length > 0) wrong.push(`repeated, these are left: ${more.join(', ')}`);
-  return wrong;
 }
 
 const faultsFor = ({ call, path }: Call) => FAULTS[`${call} ${path}`] ?? FAULTS[call] ?? [];
@@ -332,7 +270,7 @@ async function tortureScenario({ seed, seconds, k, fault, served }: Request): Pr
     const { wrong = [] } = (await injectIntoServer(NO_FAULT, expected)) ?? {};
     if (wrong.length > 0) throw new Error(`without a fault: ${wrong}`);
   }
-  const { calls: all } = isServer ? { calls: readCalls() } : expected;
+  const all = isServer ? readCalls() : expected.calls;
   const plans = plan(all, seed);
   const ends = Date.now() + seconds * 1000;
   const [calls, faults] = [all.length, plans.length];
