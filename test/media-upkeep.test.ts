@@ -12,8 +12,7 @@ import { copiesIn } from './media-folder.ts';
 import { startFiles } from './mirror-site.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, run } from './rig.ts';
-import { serveHere } from './serve-here.ts';
+import { databaseOf, done, importInto, run } from './rig.ts';
 
 const OLD = 'https://old.example';
 const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;
@@ -60,46 +59,6 @@ async function fetched(): Promise<string> {
 
 const media = (database: string, ...args: string[]) =>
   done(['media', ...args, '--database-url', database], { env: { MEDIA_URL: 'https://new.example/media' } });
-
-test('media relink names copies under MEDIA_URL in the next response of a running server', async () => {
-  const database = await fetched();
-  const server = await serveHere({ DATABASE_URL: database });
-  const avatar = async () => json(await ask(server, '/b/api/username/ada')).avatar;
-  expect(await avatar()).toBe(`${OLD}/ada.png`);
-  expect(await media(database, 'relink')).toBe(
-    'copies are named under https://new.example/media\nprofiles and lists rebuilt: 3\n',
-  );
-  expect(await avatar()).toBe(`https://new.example/media/${FACE}`);
-  expect(await done(['media', 'relink', '--database-url', database])).toContain('https://new.example/media');
-  await media(database, 'relink', '--media-url', `http://127.0.0.1:${server.port}/media/`);
-  const picture = await ask(server, new URL(await avatar()).pathname);
-  expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/png']);
-});
-
-test('media status counts copies, and says why others have none; --missing writes each of them as a line', async () => {
-  const database = await fetched();
-  expect(await media(database, 'status')).toBe(
-    [
-      'pictures with a copy: 3; 2 files, 0.0 MB, not linked yet',
-      'places in records without a copy:',
-      '       1  not fetched yet',
-      '       1  status 404',
-      '',
-    ].join('\n'),
-  );
-  expect(JSON.parse(await media(database, 'status', '--json')).result).toMatchObject({
-    mediaUrl: null,
-    copies: 3,
-    files: 2,
-    missing: { 'status 404': 1, 'not fetched yet': 1 },
-  });
-  const lines = (await media(database, 'status', '--missing')).trim().split('\n');
-  const cover = { kind: 'portfolio profile', whose: 'ada', member: 'cover_image' };
-  expect(lines.map((line) => JSON.parse(line))).toEqual([
-    { ...cover, url: `${OLD}/lost.png`, reason: null },
-    { kind: 'shot', whose: '1', member: 'large_image', url: `${OLD}/gone.gif`, reason: 'status 404' },
-  ]);
-});
 
 test('media check names what is missing or damaged, which a fetch then brings again, several at once too', async () => {
   const bodies = [png('a'), gif('b')];

@@ -202,16 +202,6 @@ describe('files that are served', () => {
     await server.stop();
   });
 
-  test('are mapped anew when the map is saved', async () => {
-    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
-    const map = tempFile('map.mjs', 'export default (record) => record;');
-    const server = await serveHere({}, [file, '--map', map]);
-    expect(await titles(server)).toEqual(['Ferry']);
-    writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
-    await untilTitles(server, ['FERRY']);
-    await server.stop();
-  });
-
   test('stay as they were when a map leaves an error behind, and the server goes on', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const map = tempFile('map.mjs', 'export default (record) => record;');

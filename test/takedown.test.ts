@@ -9,9 +9,7 @@ import { ndjson } from './files.ts';
 import { exported } from './importing.ts';
 import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, databaseOf, done, json, type LocalServer, newDatabase, storeName } from './rig.ts';
-import { serveHere } from './serve-here.ts';
-import { until } from './stress.ts';
+import { databaseOf, done, newDatabase, storeName } from './rig.ts';
 
 const RECORDS = [
   folio(7, 'Zarathustra', { bio: 'thus spoke' }),
@@ -117,34 +115,6 @@ describe(`takedowns in ${storeName()}`, () => {
     expect(await idsIn(url)).toEqual(OTHERS);
   });
 
-  test.each(['404', '410'])('answered by TAKEDOWN_STATUS=%s, cached as shortly as a 404', async (status) => {
-    const url = await loaded();
-    const server = await serveHere({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
-    const addresses = [
-      '/b/api/username/zarathustra',
-      '/c/api/username/Zarathustra/shots',
-      `/b/api/username/${encodeURIComponent('ｚarathustra\u200b')}`,
-    ];
-    const { headers } = await ask(server, addresses[0] as string);
-    await takedown(url, ...OF_ZARATHUSTRA);
-    await until('the takedown', async () => (await ask(server, addresses[0] as string)).status !== 200);
-    for (const address of addresses)
-      for (const method of ['GET', 'HEAD']) {
-        const reply = await ask(server, address, {
-          method,
-          headers: { 'if-none-match': String(headers.etag) },
-        });
-        expect([reply.status, reply.headers['cache-control']]).toEqual([Number(status), 'max-age=5']);
-        if (method === 'GET')
-          expect(json(reply).code).toBe(status === '410' ? 'USER_GONE' : 'USER_NOT_FOUND');
-      }
-    for (const address of ['/b/api/username/nobody', '/a/api/?user=bob'])
-      expect([address, (await ask(server, address)).status]).toEqual([address, 404]);
-    expect((await ask(server, '/a/api/?user=zarathustra')).status).toBe(200);
-    expect(await declared(server)).toBe(status === '410');
-    expect(await server.stop()).toBe(0);
-  });
-
   test('no trace of the user is left in any file', async () => {
     const url = await loaded();
     if (isPostgresUrl(url)) return;
@@ -167,11 +137,4 @@ function filesWith(folder: string, ...texts: string[]): string[] {
     const bytes = readFileSync(join(folder, name)).toString('latin1').toLowerCase();
     return texts.filter((text) => bytes.includes(text.toLowerCase())).map((text) => `${name} ${text}`);
   });
-}
-
-/** Whether the API reference of a server has the status 410. */
-async function declared(server: LocalServer): Promise<boolean> {
-  const { paths } = json(await ask(server, '/openapi.json'));
-  const responses = paths['/b/api/username/{username}'].get.responses;
-  return '410' in responses;
 }
