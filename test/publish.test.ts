@@ -504,6 +504,19 @@ describeOnSqlite('the folder', () => {
     expect(filesOf(site.folder)).toEqual(before);
   });
 
+  test('a signal ends a run that makes its tree anew', async () => {
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    // As a run that was ended leaves it.
+    changeState(folder, 'UPDATE last_run SET inStep = 0');
+    const list = () => readdirSync(join(folder, 'trees/1'), { recursive: true }).sort();
+    const left = list();
+    await expect(openTree(folder, 'nginx', AbortSignal.abort())).rejects.toThrow('stopped');
+    expect(list()).toEqual(left);
+    expect((await publish()).code).toBe(0);
+    expect(list()).toEqual(left);
+  });
+
   test('the link is switched after the manifest has the new files', async () => {
     const { folder, publish, load } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();

@@ -10,13 +10,14 @@ import {
   readdirSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { opendir, rm } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
@@ -54,8 +55,9 @@ export async function openTree(folder: string, platform: PlatformName, signal: A
     // A run that was killed may have committed, and not switched.
     if (lastRun !== undefined) switchCurrent(folder, served);
     if (!lastRun?.inSync || !existsSync(tree)) {
-      await rm(tree, { recursive: true, force: true });
-      if (lastRun !== undefined) await linkAll(live, tree, () => nextTurn(signal));
+      const pause = () => nextTurn(signal);
+      await removeAll(tree, pause);
+      if (lastRun !== undefined) await linkAll(live, tree, pause);
     }
     manifest.setInSync(false);
     return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, signal });
@@ -141,7 +143,7 @@ async function completeOther({
   const pause = () => nextTurn(signal, `stopped: ${HALF_DONE}`);
   try {
     if (isFirst) {
-      await rm(live, { recursive: true, force: true });
+      await removeAll(live, pause);
       await linkAll(tree, live, pause);
     } else await copyChanges(tree, live, manifest, pause);
     manifest.setInSync(true);
@@ -201,6 +203,18 @@ async function copyChanges(from: string, to: string, manifest: Manifest, pause: 
       linkSync(source, target);
     }
   }
+}
+
+/** Removes a tree if it is there: file by file, since a signal does not end the one call that would do it. */
+async function removeAll(tree: string, pause: Pause): Promise<void> {
+  if (!existsSync(tree)) return;
+  for await (const entry of await opendir(tree)) {
+    await pause();
+    const path = join(tree, entry.name);
+    if (entry.isDirectory()) await removeAll(path, pause);
+    else unlinkSync(path);
+  }
+  rmdirSync(tree);
 }
 
 /** Makes a tree of the same files. */
