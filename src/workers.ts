@@ -107,9 +107,8 @@ async function askWorkers(): Promise<WorkerReport[]> {
 export async function serveAsWorker(config: Config, log: Logger, options: StartOptions) {
   const worker = cluster.worker as Worker;
   const socket = options.socket ?? { reusePort: platform() === 'linux' };
-  const start = { ...options, socket, warns: worker.id === 1 };
-  const own = { ...config, adminPort: undefined };
-  const { registry, health, ...running } = await serve(own, log.child({ worker: worker.id }), start);
+  const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };
+  const { registry, health, ...running } = await serve(config, log.child({ worker: worker.id }), start);
   // Without the supervisor nothing reads messages; Node then ends the worker.
   const send = (message: string | WorkerReport) => worker.send(message, () => {});
   const report = async () => send([await health(), await (await registry()).getMetricsAsJSON()]);

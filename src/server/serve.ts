@@ -35,12 +35,14 @@ export interface StartOptions {
   readonly droppedLines?: () => number;
   /** Whether it says what is odd about the data: of several servers of one address, one does. */
   readonly warns?: boolean;
+  /** False if another process has the admin port, and asks this one. */
+  readonly opensAdmin?: boolean;
 }
 
 export async function serve(
   config: Config,
   log: Logger,
-  { signal, droppedLines = () => 0, socket, warns = true }: StartOptions = {},
+  { signal, droppedLines = () => 0, socket, warns = true, opensAdmin = true }: StartOptions = {},
 ): Promise<LocalServer> {
   const telemetry = createTelemetry(config, log);
   const store = await unlessAborted(openStore(config, telemetry.observe), signal);
@@ -72,8 +74,9 @@ export async function serve(
   try {
     // Loading it takes long: not while requests wait.
     if (config.adminPort !== undefined) await registry();
+    const adminPort = opensAdmin ? config.adminPort : undefined;
     admin = await openAdmin({
-      config,
+      config: { ...config, adminPort },
       health,
       observe: telemetry.observe,
       async metrics() {

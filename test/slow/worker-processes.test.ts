@@ -143,6 +143,17 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
   });
 });
 
+it('are ready at once, although a module for metrics takes longer to load than a question may', async () => {
+  const preload = loadedFirst(`import cluster from 'node:cluster';
+    import { registerHooks } from 'node:module';
+    const isSlow = (url) => cluster.isWorker && url.includes('metric-table');
+    const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+    registerHooks({ load: (url, context, next) => (isSlow(url) && wait(), next(url, context)) });`);
+  const server = await startServer({ WORKERS: '2', ADMIN_PORT: '0', NODE_OPTIONS: preload });
+  expect((await ask(adminOf(server), '/readyz')).body).toBe('{"status":"ready"}');
+  await server.stop();
+});
+
 describe('a worker that cannot start', () => {
   it('ends the workers before it, and the supervisor', async () => {
     const preload = loadedFirst(`import cluster from 'node:cluster';
