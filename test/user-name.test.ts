@@ -119,9 +119,6 @@ describe('a legal name', () => {
 describe('at hosts that run code', () => {
   const program = readFileSync(join(ROOT, 'src/publish/router.js'), 'utf8');
   const site = {
-    hosts: [],
-    folder: '',
-    extensions: {},
     rows: [
       ['/people/([^/?]*)', 'USER_NOT_FOUND', 'people/$1.html'],
       ['/api/\\?user=([^&]*)&post=true', 'USER_NOT_FOUND', 'api/$1.json'],

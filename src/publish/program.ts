@@ -3,59 +3,18 @@
 
 import { FAILURES } from '../http/errors.ts';
 import { JSON_TYPE, METHODS } from '../http/headers.ts';
-import { MEDIA_TYPES } from '../records/media-types.ts';
 import { readScript } from '../views/web-files.ts';
 import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT } from './tables.ts';
-import { ANY_QUERY, listHosts, NAME, siteFolder, type Target } from './targets.ts';
+import { NAME } from './targets.ts';
 
-/** One for all types. */
-const MEDIA_ROW = [
-  `/media/([0-9a-f]{2})([0-9a-f-]+)\\.(${Object.keys(MEDIA_TYPES).join('|')})`,
-  'ROUTE_NOT_FOUND',
-  'media/$1/$1$2.$3',
-];
-
-/**
- * Which file answers which address, as router.js reads it. It decodes names itself, so there are no rows about spellings
- * that no file has.
- */
-function routeTable(input: ConfigInput) {
-  const all = listHosts(input.config);
-  const hosts = hasHosts(input) ? all.filter((host) => host !== undefined) : [];
-  const isWhole = ({ file }: { file?: string }) => file !== undefined && !file.includes('$');
-  const rows = input.targets.filter(
-    ({ file, error }) => !file?.startsWith('media/') && (file !== undefined || error !== 'USER_NOT_FOUND'),
-  );
-  return {
-    hosts,
-    folder: hosts.length < all.length ? siteFolder(hasHosts(input) ? undefined : all[0]) : '',
-    extensions: Object.fromEntries(rows.filter(isWhole).map(siteExtension)),
-    rows: [
-      MEDIA_ROW,
-      ...rows
-        .filter((row) => !isWhole(row))
-        .map(({ host, pattern, file = '', error }) => {
-          const short = withoutQuery(pattern.replaceAll(NAME, '([^/?&]+)'));
-          return [
-            short,
-            error,
-            file,
-            ...(host === undefined || hosts.length === 0 ? [] : [hosts.indexOf(host)]),
-          ];
-        }),
-    ],
-  };
-}
-
-/** The address of a file that is there once for each host, and how the name of the file ends. */
-function siteExtension({ host, pattern, file = '' }: Target): [address: string, extension: string] {
-  const address = withoutQuery(pattern).replace(/\\(.)/g, '$1');
-  const name = siteFolder(host) + (address === '/' ? '/index' : address);
-  return [address, file.slice(name.length)];
-}
-
-const withoutQuery = (pattern: string) =>
-  pattern.endsWith(ANY_QUERY) ? pattern.slice(0, -ANY_QUERY.length) : pattern;
+/** Which file answers which address, as router.js reads it: it writes names and parameters in one way before it looks. */
+const routeTable = (input: ConfigInput) =>
+  input.targets.map(({ host, pattern, file = '', error }) => [
+    pattern.replaceAll(NAME, '([^/?&]+)'),
+    error,
+    file,
+    ...(host !== undefined && hasHosts(input) ? [host] : []),
+  ]);
 
 const BY_PROGRAM = ['BAD_ESCAPE', 'USER_TOO_LONG', 'USER_MALFORMED', 'METHOD_NOT_ALLOWED'] as const;
 
@@ -75,10 +34,6 @@ function errorTable(input: ConfigInput) {
     preflight: Object.fromEntries(PREFLIGHT),
   };
 }
-
-const headerTable = ({ headers: { folders } }: ConfigInput) => ({
-  headers: Object.fromEntries(folders),
-});
 
 /** The Worker is asked first, so that no file has an address of its own. */
 const WRANGLER = {
@@ -100,9 +55,10 @@ export const cloudflare = (input: ConfigInput) => ({
 });
 
 function worker(input: ConfigInput): string {
-  const types = Object.fromEntries(input.headers.types);
-  const table = { ...routeTable(input), ...errorTable(input), ...headerTable(input), types };
-  return `const SITE = ${JSON.stringify(table)};\n${readScript('../publish/worker.js')}`;
+  const { types, folders } = input.headers;
+  const tables = { rows: routeTable(input), ...errorTable(input) };
+  const site = { ...tables, headers: Object.fromEntries(folders), types: Object.fromEntries(types) };
+  return `const SITE = ${JSON.stringify(site)};\n${readScript('../publish/worker.js')}`;
 }
 
 /** Netlify asks the program before it looks for a file, also when the program asks for one: then the program lets it pass. */

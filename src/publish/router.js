@@ -1,23 +1,20 @@
 // Which file answers a request, at hosts that run code. Their program begins with a line that defines SITE.
 
-/** The file, and the error if there is none; an error alone where no file is looked for. */
+/**
+ * The file, and the error if there is none; an error alone where no file is looked for. A row consists of a pattern, an error, a
+ * file, and a host if it is for that alone.
+ */
 export function route(host, target) {
   const at = `${target}?`.indexOf('?');
   const path = unescapePlain(target.slice(0, at));
   if (decode(path) === undefined) return { error: 'BAD_ESCAPE' };
   const address = path.replace(/&/g, '%26') + canonicalQuery(target.slice(at + 1));
-  const extension = SITE.extensions[path];
-  const folder = SITE.hosts.indexOf(host) < 0 ? SITE.folder : `site@${host}`;
-  if (extension !== undefined && folder !== '')
-    return { file: folder + (path === '/' ? '/index' : path) + extension, error: 'ROUTE_NOT_FOUND' };
-  const isHere = (row) => row[3] === undefined || SITE.hosts[row[3]] === host;
-  const row = SITE.rows.find((one) => isHere(one) && matcher(one).test(address));
-  const [, error = 'ROUTE_NOT_FOUND', file = ''] = row ?? [];
-  return file === '' ? { error } : locate(file, error, matcher(row).exec(address).slice(1).map(decode));
+  for (const [pattern, error, file, only = host] of SITE.rows) {
+    const found = only === host ? new RegExp(`^${pattern}$`).exec(address) : null;
+    if (found !== null) return file === '' ? { error } : locate(file, error, found.slice(1).map(decode));
+  }
+  return { error: 'ROUTE_NOT_FOUND' };
 }
-
-/** A row consists of a pattern, an error, a file, and the number of the host if others answer elsewhere. */
-const matcher = (row) => new RegExp(`^${row[0]}(?:\\?.*)?$`);
 
 /** Puts the keys of the names that an address has into the path of the file. */
 function locate(pattern, error, names) {

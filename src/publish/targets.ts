@@ -26,7 +26,7 @@ export interface Target {
 }
 
 /** The part that files of a kind belong to, if they belong to one. */
-export const findPart = (kind: string) =>
+const findPart = (kind: string) =>
   (kind === 'archives' ? 'feeds' : kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
 
 const { page, card, atom, json } = USER_ADDRESSES;
@@ -53,7 +53,7 @@ export const listShown = ({ explorer }: Config, without: ReadonlySet<Part>) =>
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
-export const ANY_QUERY = '(?:\\?.*)?';
+const ANY_QUERY = '(?:\\?.*)?';
 
 /** Longer names would not leave room for an extension in the name of a file. */
 const LONGEST = 240;
@@ -91,7 +91,7 @@ export function listTargets(
     file: `media/$1/$1$2.${extension}`,
     error: 'ROUTE_NOT_FOUND' as const,
   }));
-  return [
+  const targets = [
     ...listMounts(config).flatMap(({ variant, base }) => [
       ...lookupTargets(variant, base.path).map((target) => ({ ...target, host: base.host })),
       ...shownTargets(config, without, variant).map((target) => ({ ...target, host: base.host })),
@@ -99,6 +99,8 @@ export function listTargets(
     ...media,
     ...exact,
   ];
+  // What is for one host comes before what is for all.
+  return targets.toSorted((one, other) => Number(one.host === undefined) - Number(other.host === undefined));
 }
 
 export interface SiteFile {
