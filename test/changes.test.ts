@@ -16,7 +16,7 @@ import { ndjson } from './files.ts';
 import { bodyOf, change, executeSql, newPath, saveMedia } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, newDatabase, run, storeName } from './rig.ts';
+import { addRecords, newDatabase, run, storeName } from './rig.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
 const COPY = `${'0'.repeat(64)}.png`;
@@ -149,9 +149,9 @@ describe(`the changes of the ${storeName()} store`, () => {
           .map((line) => JSON.parse(line)),
       };
     };
-    await importInto(url, ['-'], ndjson(blog(1, 'Ada'), blog(2, 'bob'), folio(1, 'Ada')));
+    await addRecords(url, blog(1, 'Ada'), blog(2, 'bob'), folio(1, 'Ada'));
     const { lines: [{ generation }] = [] } = await list();
-    await importInto(url, ['-'], ndjson(post(1, 1), blog(3, 'new')));
+    await addRecords(url, post(1, 1), blog(3, 'new'));
     await change(url, (writer) => writer.remove('portfolio', 'ada'));
     const { code, lines } = await list('--since', `${generation}`);
     expect([code, lines.map(({ family, user, what }) => [family, user, what])]).toEqual([
@@ -203,11 +203,11 @@ describe(`the changes of the ${storeName()} store`, () => {
       return [told.toSorted(), faults];
     };
     expect(await tell()).toEqual([[], []]);
-    await importInto(url, ['-'], ndjson(blog(1, 'ada'), blog(2, 'bob')));
+    await addRecords(url, blog(1, 'ada'), blog(2, 'bob'));
     expect(await tell()).toEqual([['one: everything', 'two: everything', 'two: everything'], []]);
     expect(await tell()).toEqual([[], []]);
     isDown = true;
-    await importInto(url, ['-'], ndjson(post(1, 1)));
+    await addRecords(url, post(1, 1));
     const fault = 'two was not notified, and will be the next time: it is down';
     expect(await tell()).toEqual([['one: ada'], [fault]]);
     const subjects = [{ family: 'microblog', kind: 'user', value: 'bob' }] as const;
@@ -230,7 +230,7 @@ describe(`the changes of the ${storeName()} store`, () => {
 
 test('a takedown leaves no name where nobody is told', async () => {
   const url = newPath();
-  await importInto(url, ['-'], ndjson(blog(1, 'somebody'), blog(2, 'bob')));
+  await addRecords(url, blog(1, 'somebody'), blog(2, 'bob'));
   const { generation } = await read(url, undefined);
   await change(url, (writer) =>
     writer.takeDown([{ family: 'microblog', kind: 'user', value: 'somebody' }], () => {}),
@@ -241,7 +241,7 @@ test('a takedown leaves no name where nobody is told', async () => {
 
 test('of more than 100,000 changes the older half goes', async () => {
   const url = newPath();
-  await importInto(url, ['-'], ndjson(blog(1, 'ada')));
+  await addRecords(url, blog(1, 'ada'));
   executeSql(
     url,
     `
@@ -251,7 +251,7 @@ test('of more than 100,000 changes the older half goes', async () => {
     INSERT INTO generations SELECT generation - 40000 FROM vitrine`,
   );
   const { generation } = await read(url, undefined);
-  await importInto(url, ['-'], ndjson(blog(1, 'ada', { bio: 'new' })));
+  await addRecords(url, blog(1, 'ada', { bio: 'new' }));
   expect(await read(url, generation - 60_000)).toMatchObject({ changes: 'everything' });
   const { changes } = await read(url, generation - 40_000);
   expect(changes).toHaveLength(40_002);

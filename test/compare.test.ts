@@ -216,36 +216,13 @@ describe.concurrent('pictures', () => {
     return { ...compared, sites, profile: compared.users.get('ada')?.profile };
   }
 
-  const metadata = 'http://169.254.169.254/latest';
-  test.each<[what: string, reason: string, old: Files[string] | undefined, other: string, path?: string]>([
-    ['other bytes', 'other bytes', 'x', 'y'],
-    ['an empty one', 'other bytes', 'x', ''],
-    ['one that is gone', 'pictures not compared: old: status 404', undefined, 'y'],
-    [
-      'a redirect to a host that was not named',
-      'pictures not compared: old: 169.254.169.254 is not named by --picture-hosts',
-      (response) => response.writeHead(302, { location: metadata }).end(),
-      'y',
-    ],
-    [
-      'one without an end',
-      'pictures not compared: old: nothing came for 3 s (attempt 1 of 1)',
-      (response) => response.writeHead(200).write('x'),
-      'y',
-    ],
-    [
-      'a long address',
-      'pictures not compared: the address is longer than 2048 bytes',
-      'x',
-      'y',
-      `/${'x'.repeat(2048)}`,
-    ],
-  ])('%s is a difference', async (_, reason, old, other, path = '/old.png') => {
-    const oldPictures: Files = old === undefined ? {} : { '/old.png': old };
-    const pictures = [oldPictures, { '/new.png': other }] as const;
-    const { profile, failure } = await compareAvatars(pictures, [path, '/new.png'], { timeout: 3000 });
+  test('one without an end is a difference', async () => {
+    const endless: Files[string] = (response) => response.writeHead(200).write('x');
+    const { profile } = await compareAvatars([{ '/old.png': endless }, { '/new.png': 'y' }], undefined, {
+      timeout: 1000,
+    });
+    const reason = 'pictures not compared: old: nothing came for 1 s (attempt 1 of 1)';
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
-    expect(failure).toBe('1 of 1 user is different');
   });
 
   test('of other hosts are fetched only if these are named', async () => {

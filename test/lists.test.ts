@@ -3,18 +3,16 @@ import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../src/stores/open.ts';
-import { fixture, ndjson, readRecords } from './files.ts';
+import { fixture, readRecords } from './files.ts';
 import { executeSql, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ask, done, importInto, run } from './rig.ts';
+import { addRecords, ask, done, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
-
-const take = (url: string, records: readonly object[]) => importInto(url, ['-'], ndjson(...records));
 
 /** The database is sound and equals one made by a single import. */
 async function expectSame(url: string, records: readonly object[]): Promise<void> {
   const fresh = newPath();
-  await take(fresh, records);
+  await addRecords(fresh, ...records);
   expect(await exported(url)).toEqual(await exported(fresh));
   expect((await checkDatabase(url)).faults).toEqual([]);
 }
@@ -22,15 +20,15 @@ async function expectSame(url: string, records: readonly object[]): Promise<void
 test('importing the same records again writes no lists', async () => {
   const url = newPath();
   const records = [blog(1, 'user1'), blog(2, 'user2'), post(1, 1), post(2, 2)];
-  await take(url, records);
+  await addRecords(url, ...records);
   executeSql(
     url,
     `CREATE TRIGGER no_list BEFORE INSERT ON lists WHEN new.user_key = 'user2'
     BEGIN SELECT raise(ABORT, 'wrote the list of user2'); END`,
   );
-  await take(url, records);
-  await take(url, [post(3, 1)]);
-  await expect(take(url, [post(4, 2)])).rejects.toThrow('wrote the list of user2');
+  await addRecords(url, ...records);
+  await addRecords(url, post(3, 1));
+  await expect(addRecords(url, post(4, 2))).rejects.toThrow('wrote the list of user2');
 });
 
 test.each([4, 5, 9])('a file of schema %i is migrated without changing its data', async (version) => {

@@ -21,14 +21,16 @@ beforeAll(async () => {
 
 const HEAVY = ['@sinclair/typebox', 'undici', 'better-sqlite3', 'fastify', 'pino', 'pg', 'htmlparser2'];
 const CLIENTS = [
-  'undici',
-  'src/import',
-  'src/formats',
-  'src/mirror',
-  'src/purge',
-  'src/publish',
-  'src/media',
-  'src/doctor',
+  ...[
+    'undici',
+    'src/import',
+    'src/formats',
+    'src/mirror',
+    'src/purge',
+    'src/publish',
+    'src/media',
+    'src/doctor',
+  ],
   'src/rehearsal',
 ];
 

@@ -4,10 +4,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openArchive, openReader } from '../src/stores/open.ts';
-import { ndjson } from './files.ts';
 import { bodyOf, change, readMedia, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, importInto, newDatabase, storeName } from './rig.ts';
+import { addRecords, databaseOf, newDatabase, storeName } from './rig.ts';
 
 const OLD = 'https://old.example';
 const MEDIA = 'https://new.example/media';
@@ -38,8 +37,6 @@ async function linked(): Promise<string> {
   await change(url, (writer) => writer.relink(MEDIA));
   return url;
 }
-
-const take = (url: string, ...records: object[]) => importInto(url, ['-'], ndjson(...records));
 
 const LIST = { microblog: 'posts', portfolio: 'Shots' } as const;
 
@@ -92,7 +89,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
   test('an address may hold quotes and backslashes', async () => {
     const url = await newDatabase();
     const odd = `${OLD}/"ada"\\1.jpg`;
-    await take(url, blog(1, 'ada', { avatar: odd }), post(10, 1, { photo: odd }));
+    await addRecords(url, blog(1, 'ada', { avatar: odd }), post(10, 1, { photo: odd }));
     await saveMedia(url, [copy(odd, file('a'))]);
     await change(url, (writer) => writer.relink(MEDIA));
     const link = `${MEDIA}/${file('a')}`;
@@ -117,7 +114,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('records that name copies, as such an export does, keep the files and follow MEDIA_URL', async () => {
     const url = await linked();
-    await importInto(url, ['-'], ndjson(...(await records(url, true))));
+    await addRecords(url, ...(await records(url, true)));
     expect(await sound(url)).toEqual([]);
     expect(await takeDownBob(url)).toEqual([file('d')]);
     await change(url, (writer) => writer.pruneMedia(0));
@@ -149,9 +146,9 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('imports name the copies that are known already, also of new and changed records', async () => {
     const url = await linked();
-    await take(url, ...RECORDS);
+    await addRecords(url, ...RECORDS);
     expect(await change(url, (writer) => writer.relink(MEDIA))).toBe(0);
-    await take(
+    await addRecords(
       url,
       blog(1, 'ada', { avatar: `${OLD}/bob.jpg` }),
       post(12, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-03 00:00:00' }),
@@ -178,7 +175,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const users = Array.from({ length: 10 }, (_, n) =>
       folio(n + 10, `u${n}`, { avatar: `${OLD}/u${n}.jpg` }),
     );
-    await take(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
+    await addRecords(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
     await saveMedia(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
     await using archive = await openArchive(url);
     const missing = await Array.fromAsync(archive.missing());
@@ -230,13 +227,13 @@ describe(`copies of pictures in ${storeName()}`, () => {
   test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
     const url = await linked();
     expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
-    await take(url, blog(1, 'ada'), post(10, 1, { date: '2024-01-02 00:00:00' }));
+    await addRecords(url, blog(1, 'ada'), post(10, 1, { date: '2024-01-02 00:00:00' }));
     // Others still name the avatar.
     expect(await change(url, (writer) => writer.pruneMedia(3600))).toEqual({ forgotten: 0, waiting: 1 });
-    await take(url, post(10, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-02 00:00:00' }));
+    await addRecords(url, post(10, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-02 00:00:00' }));
     expect((await served(url, ['microblog', 'ada']))[1]).toMatchObject({ photo: `${MEDIA}/${file('b')}` });
     expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
-    await take(url, post(10, 1, { date: '2024-01-02 00:00:00' }));
+    await addRecords(url, post(10, 1, { date: '2024-01-02 00:00:00' }));
     expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 1, waiting: 0 });
     const names = [file('a'), file('b'), file('9')];
     expect((await change(url, (writer) => writer.unknownFiles(names))).sort()).toEqual([

@@ -6,13 +6,13 @@ import { runPrune } from '../src/media/upkeep.ts';
 import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openWriter } from '../src/stores/open.ts';
-import { ndjson, tempFolder } from './files.ts';
+import { tempFolder } from './files.ts';
 import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';
 import { startFiles } from './mirror-site.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import { databaseOf, done, importInto, run } from './rig.ts';
+import { addRecords, databaseOf, done, run } from './rig.ts';
 
 const OLD = 'https://old.example';
 const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;
@@ -134,7 +134,7 @@ describe('media prune', () => {
     put(database, YOUNG, png('young'), 1);
     // Small files go with their copy.
     for (const name of [FACE, STRAY, YOUNG]) put(database, smallName(name, 480), png('small'));
-    await importInto(database, ['-'], ndjson(folio(1, 'ada'), shot(1, 1)));
+    await addRecords(database, folio(1, 'ada'), shot(1, 1));
     expect(await media(database, 'prune')).toBe(
       'removed 2 files, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
     );
@@ -145,7 +145,7 @@ describe('media prune', () => {
 
   test('removes nothing that an import under way names, however the records were before', async () => {
     const database = await fetched();
-    await importInto(database, ['-'], ndjson(shot(1, 1)));
+    await addRecords(database, shot(1, 1));
     const writer = await openWriter(database);
     const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
     const named = normalise(shot(1, 1, { image: `${OLD}/work.gif` }), 'shot');

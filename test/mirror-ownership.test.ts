@@ -4,17 +4,17 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
 import { openWriter } from '../src/stores/open.ts';
-import { ndjson, tempFolder } from './files.ts';
+import { tempFolder } from './files.ts';
 import { newPath } from './importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio } from './records.ts';
-import { databaseOf, importInto, storeName } from './rig.ts';
+import { addRecords, databaseOf, storeName } from './rig.ts';
 
 const ADA = folio(1, 'ada');
 describe(`a mirror into ${storeName()}`, () => {
   test('a mirror killed while loading a batch still owns what it loaded', async () => {
     const database = newPath();
-    await importInto(database, ['-'], ndjson(ADA, folio(3, 'bob')));
+    await addRecords(database, ADA, folio(3, 'bob'));
     const site = await startSite(
       portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
     );
@@ -79,7 +79,7 @@ describe(`a mirror into ${storeName()}`, () => {
       // In the second batch.
       if (request.url?.includes('user39') && !imported) {
         imported = true;
-        await importInto(database, ['-'], ndjson(folio(99, 'kim')));
+        await addRecords(database, folio(99, 'kim'));
       }
       answer(request, response);
     });

@@ -108,18 +108,8 @@ test('a body that grows, silence and a hang-up are reported, and affect no other
     (answer ?? table)(request, response);
   });
   const database = newPath();
-  const names = ['ada', ...Object.keys(answers), 'zoe'];
-  const { stderr } = await mirror(
-    database,
-    'b',
-    site.url,
-    '--user',
-    ...names,
-    '--timeout',
-    '1',
-    '--retries',
-    '1',
-  );
+  const args = ['--timeout', '1', '--retries', '1', '--user', 'ada', ...Object.keys(answers), 'zoe'];
+  const { stderr } = await mirror(database, 'b', site.url, ...args);
   for (const [name, [words]] of Object.entries(answers))
     expect(stderr.split('\n').find((line) => line.startsWith(`${site.url}/api/username/${name}`))).toContain(
       words,

@@ -19,6 +19,7 @@ import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { fixture, tempFile } from './files.ts';
 import { exported, newPath } from './importing.ts';
+import { mirror } from './mirror-site.ts';
 import { ask, databaseOf, done, json, run } from './rig.ts';
 
 /** The file of the new style. */
@@ -91,17 +92,7 @@ test('the explorer and the card', async () => {
 
 test.each(['d', 'e'])('mirror and doctor of variant %s', async (variant) => {
   const database = newPath();
-  await done([
-    'mirror',
-    '--variant',
-    variant,
-    '--from',
-    `${url}/${variant}`,
-    '--user',
-    'ada',
-    '--database-url',
-    database,
-  ]);
+  expect((await mirror(database, variant, `${url}/${variant}`, '--user', 'ada')).code).toBe(0);
   const records = await exported(database);
   expect(records.filter((record) => record.includes('"username":"ada"'))).toHaveLength(1);
   expect(records.length).toBeGreaterThan(10);

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { fixture, ndjson, ROOT, readRecords, tempFolder } from './files.ts';
+import { fixture, ROOT, readRecords, tempFolder } from './files.ts';
 import { freePort } from './free-port.ts';
 import { blog, folio } from './records.ts';
-import { ask, databaseOf, importInto, json, type LocalServer } from './rig.ts';
+import { addRecords, ask, databaseOf, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 let server: LocalServer;
@@ -153,7 +153,7 @@ test('the explorer and the OpenAPI document begin with users of the data, also a
   };
   expect(await namesOn()).toEqual({ microblog: [], portfolio: ['three', 'seven'] });
   const more = [1, 2, 4, 5, 6].map((id) => folio(id, `new ${id}`));
-  await importInto(url, ['-'], ndjson(...more, blog(1, 'writer')));
+  await addRecords(url, ...more, blog(1, 'writer'));
   await expect
     .poll(namesOn)
     .toEqual({ microblog: ['writer'], portfolio: ['new 1', 'new 2', 'three', 'new 4', 'new 5'] });

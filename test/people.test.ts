@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { listArchives, listOlder } from '../src/routes/history.ts';
 import { openReader } from '../src/stores/open.ts';
 import { escapeText } from '../src/views/markup.ts';
-import { ndjson, ugly } from './files.ts';
+import { ugly } from './files.ts';
 import { change, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, type LocalServer } from './rig.ts';
+import { addRecords, ask, databaseOf, done, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 let server: LocalServer;
@@ -52,7 +52,7 @@ test('an import is in the next response', async () => {
   const url = await databaseOf(profile('Before'));
   const own = await serveHere({ DATABASE_URL: url });
   for (const path of KINDS) expect((await ask(own, path)).body).toContain('Before');
-  await importInto(url, ['-'], ndjson(profile('After')));
+  await addRecords(url, profile('After'));
   for (const path of KINDS) expect((await ask(own, path)).body).toContain('After');
 });
 
@@ -344,7 +344,7 @@ test.each([
   const { found } = await follow('/feeds/b/ada.json', /"next_url":"([^"]+)"/, /portfolio\/1\/(\d+)"/g);
   expect(found).toEqual(ids);
   // Archives stay what they are when items are added.
-  await importInto(url, ['-'], ndjson(...of(count + 1, count + 20)));
+  await addRecords(url, ...of(count + 1, count + 20));
   const after = await followAtom();
   expect(after.found).toHaveLength(count + 20);
   for (const [path, body] of before.archives) expect([path, after.archives.get(path)]).toEqual([path, body]);
@@ -430,7 +430,7 @@ describe('a page has another ETag after everything that changes it, and only the
     return found;
   }
 
-  const load = (...more: object[]) => importInto(url, ['-'], ndjson(...more));
+  const load = (...more: object[]) => addRecords(url, ...more);
   const takeDown = (...which: string[]) =>
     done(['takedown', '--database-url', url, '--family', 'portfolio', ...which]);
   const measured = { width: 800, height: 600, color: 'aabbcc', small: [480] };

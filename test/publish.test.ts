@@ -34,7 +34,7 @@ import { change, executeSql } from './importing.ts';
 import { MEDIA_URL, putCopy } from './media-folder.ts';
 import { jpeg, sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, run, spawned, storeName } from './rig.ts';
+import { addRecords, ask, databaseOf, done, json, run, spawned, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PICTURE = 'https://pictures.example/ada.jpg';
@@ -84,7 +84,7 @@ async function createSite(records: object[] = PEOPLE, always: readonly string[] 
     env,
     publish,
     snapshot: join(tempFolder(), 'snapshot.db'),
-    load: (...added: object[]) => importInto(database, ['-'], ndjson(...added)),
+    load: (...added: object[]) => addRecords(database, ...added),
     command: (...args: string[]) => done(args, { env }),
   };
 }
@@ -162,7 +162,7 @@ describe(`published from ${storeName()}`, () => {
     const sent = join(tempFolder(), 'sent');
     linkSync(fileOf(folder, path), sent);
     const body = readFileSync(sent, 'utf8');
-    await importInto(database, ['-'], ndjson(folio(1, 'ada', { name: 'Ada the Second' })));
+    await addRecords(database, folio(1, 'ada', { name: 'Ada the Second' }));
     await publish();
     const second = stateOf(folder);
     expect(

@@ -13,10 +13,10 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openServed } from '../src/stores/open.ts';
-import { fixture, ndjson, tempFolder } from './files.ts';
+import { fixture, tempFolder } from './files.ts';
 import { bodyOf, executeSql, exported } from './importing.ts';
 import { blog, post } from './records.ts';
-import { databaseOf, done, importInto, run } from './rig.ts';
+import { addRecords, databaseOf, done, run } from './rig.ts';
 
 const OLD = [blog(1, 'ada', { bio: 'old' }), post(1, 1), blog(2, 'bea'), post(2, 2)];
 const NEW = [blog(1, 'ada', { bio: 'new' }), post(1, 1), blog(3, 'cid')];
@@ -93,7 +93,7 @@ describe('the data of a snapshot takes the place of', () => {
     expect((await checkDatabase(path)).faults).toEqual([]);
     expect(readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
     // And it can be imported into.
-    await importInto(path, ['-'], ndjson(...NEW));
+    await addRecords(path, ...NEW);
   });
 
   test('newer data, if it is of an older schema', async () => {
@@ -113,7 +113,7 @@ test('an open store answers with the restored data in its next lookup', async ()
   const read = async () => bodyOf(await store.profile('microblog', 'ada'));
   for (const [command, bio] of [
     [() => restore(path, snapshot), 'old'],
-    [() => importInto(path, ['-'], ndjson(...NEW)), 'new'],
+    [() => addRecords(path, ...NEW), 'new'],
     [() => restore(path, snapshot), 'old'],
   ] as const) {
     const before = store.version();
@@ -132,10 +132,10 @@ test('a takedown of the snapshot counts again, and leaves no name behind', async
   const file = join(tempFolder(), 'without.db');
   await done(['snapshot', '--database-url', path, file]);
   await done(['takedown', '--undo', '--database-url', path, '--family', 'microblog', 'cid']);
-  await importInto(path, ['-'], ndjson(...NEW));
+  await addRecords(path, ...NEW);
   expect((await exported(path)).join()).toContain('"cid"');
   expect((await restore(path, file)).code).toBe(0);
-  await importInto(path, ['-'], ndjson(...NEW));
+  await addRecords(path, ...NEW);
   expect((await exported(path)).join()).not.toContain('"cid"');
   for (const name of readdirSync(dirname(path)))
     expect([name, readFileSync(join(dirname(path), name), 'latin1').includes('"cid"')]).toEqual([
@@ -146,7 +146,7 @@ test('a takedown of the snapshot counts again, and leaves no name behind', async
 
 test('names that a takedown has left for caches are erased', async () => {
   const path = await live();
-  await importInto(path, ['-'], ndjson(blog(99, 'quidam')));
+  await addRecords(path, blog(99, 'quidam'));
   const env = { PURGE: 'nginx:/none' };
   await done(['takedown', '--database-url', path, '--family', 'microblog', 'quidam'], { env });
   const file = join(tempFolder(), 'same.db');

@@ -187,6 +187,9 @@ export async function importInto(
   if (tallies === undefined) throw new Error(faults.join('').trimEnd());
 }
 
+/** Imports these records. */
+export const addRecords = (url: string, ...records: object[]) => importInto(url, ['-'], ndjson(...records));
+
 /** The kind of store under test, and how to create an empty one. */
 let store = {
   name: 'SQLite',

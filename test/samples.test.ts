@@ -60,17 +60,7 @@ describe('the users', () => {
     ]);
     for (const member of ['name', 'bio', 'avatar', 'location', 'website'])
       expect(new Set(all.map((user) => user[member] === '')), member).toEqual(new Set([true, false]));
-    for (const script of [
-      'Latin',
-      'Greek',
-      'Cyrillic',
-      'Han',
-      'Hangul',
-      'Arabic',
-      'Hebrew',
-      'Devanagari',
-      'Thai',
-    ])
+    for (const script of 'Latin Greek Cyrillic Han Hangul Arabic Hebrew Devanagari Thai'.split(' '))
       expect(
         all.some(({ name }) => new RegExp(`\\p{Script=${script}}`, 'u').test(String(name))),
         script,

@@ -34,7 +34,7 @@ import { toStoreError } from '../src/stores/sqlite/errors.ts';
 import { FIRST_IMPORT_ID, refuseForeignLog } from '../src/stores/sqlite/file.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { done, endWithTests, importInto, vitrine } from './rig.ts';
+import { addRecords, done, endWithTests, vitrine } from './rig.ts';
 import { until } from './stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
@@ -51,7 +51,7 @@ const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
 let database: string;
 beforeAll(async () => {
   database = join(tempFolder(), 'site.db');
-  await importInto(database, ['-'], ndjson(folio(1, 'ada'), folio(2, 'bea')));
+  await addRecords(database, folio(1, 'ada'), folio(2, 'bea'));
 });
 
 describe.each(Object.entries(OPENERS))('%s refuses', (name, open) => {
@@ -105,42 +105,39 @@ test('a log that goes while its file is looked at is not said to be of another f
   expect(other.open).toBe(false);
 });
 
-test('a file that another process removes while it is opened is made anew', async () => {
-  const path = tempFile('site.db', '');
+/** Something happens before or after SQLite is asked for this, as by another process. */
+function atPragma(when: 'before' | 'after', asked: string, happen: () => unknown): void {
   const { pragma } = Database.prototype;
   const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
     this: Database.Database,
     ...args
   ) {
-    if (args[0] === 'journal_mode = WAL') {
-      spy.mockRestore();
-      rmSync(path);
-    }
-    return pragma.apply(this, args);
+    const isIt = args[0] === asked;
+    if (isIt) spy.mockRestore();
+    if (isIt && when === 'before') happen();
+    const found = pragma.apply(this, args);
+    if (isIt && when === 'after') happen();
+    return found;
   });
-  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
-  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 1 } });
+}
+
+const ONE = { faults: [], counts: { 'portfolio profile': 1 } };
+
+test('a file that another process removes while it is opened is made anew', async () => {
+  const path = tempFile('site.db', '');
+  atPragma('before', 'journal_mode = WAL', () => rmSync(path));
+  await addRecords(path, folio(1, 'ada'));
+  expect(await checkDatabase(path)).toMatchObject(ONE);
 });
 
 test('a file that another process makes while it is opened is not one of another program', async () => {
   const path = tempFile('site.db', '');
   const other = new Database(path);
   other.pragma('journal_mode = WAL');
-  const { pragma } = Database.prototype;
-  const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
-    this: Database.Database,
-    ...args
-  ) {
-    const found = pragma.apply(this, args);
-    if (args[0] === 'application_id') {
-      spy.mockRestore();
-      openForWriting(path).close();
-    }
-    return found;
-  });
-  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  atPragma('after', 'application_id', () => openForWriting(path).close());
+  await addRecords(path, folio(1, 'ada'));
   other.close();
-  expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 1 } });
+  expect(await checkDatabase(path)).toMatchObject(ONE);
 });
 
 test('a writer makes no journal beside a snapshot: left by a crash, it would cut a file that is renamed over it', async () => {
@@ -148,7 +145,7 @@ test('a writer makes no journal beside a snapshot: left by a crash, it would cut
   await snapshotDatabase(database, path);
   const made = new Set<string | null>();
   const watcher = fs.watch(dirname(path), (_, name) => made.add(name));
-  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await addRecords(path, folio(3, 'cid'));
   await until('the events of the folder', () => made.has('site.db-wal'));
   watcher.close();
   expect([...made].filter((name) => name?.endsWith('-journal'))).toEqual([]);
@@ -164,7 +161,7 @@ test('a journal that a first import was making when it was killed is gone after 
   // SQLite counts the pages of a journal in its head once they are on the disk: until then, it undoes nothing by it.
   writeFileSync(`${path}-journal`, Buffer.alloc(1024));
   await expect(openReader(path)).rejects.toThrow('run `vitrine import` again');
-  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  await addRecords(path, folio(1, 'ada'));
   expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 2 } });
   expect(readdirSync(dirname(path))).not.toContain('site.db-journal');
 });
@@ -197,7 +194,7 @@ test('a served snapshot that is moved away is not read by the log of the file in
   await writer.close();
   renameSync(`${path}.moved`, path);
   await poll();
-  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await addRecords(path, folio(3, 'cid'));
   await poll();
   expect(await has('cid')).toBe(true);
 });
@@ -255,10 +252,10 @@ test('only imports that change something change the version, and are reported, o
   const path = copyOf(database);
   const { reader, events, poll } = await serveHere(path);
   const before = reader.version();
-  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  await addRecords(path, folio(1, 'ada'));
   await poll(2);
   expect([reader.version(), events]).toEqual([before, []]);
-  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await addRecords(path, folio(3, 'cid'));
   await poll(3);
   expect(reader.version()).toBeGreaterThan(before);
   expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
@@ -308,7 +305,7 @@ test('what a first import has committed is served by the next lookup, without a 
   const { poll, has } = await serveHere(path);
   await poll(2);
   await expect(has('ada')).rejects.toThrow();
-  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  await addRecords(path, folio(1, 'ada'));
   expect(await has('ada')).toBe(true);
 });
 
@@ -397,7 +394,7 @@ const inode = (path: string) => statSync(path, { throwIfNoEntry: false })?.ino;
 /** A file with these users. */
 async function fileOf(...users: string[]): Promise<string> {
   const path = join(tempFolder(), 'site.db');
-  await importInto(path, ['-'], ndjson(...users.map((user, index) => folio(index + 1, user))));
+  await addRecords(path, ...users.map((user, index) => folio(index + 1, user)));
   return path;
 }
 
@@ -497,8 +494,13 @@ function cutOff(): string {
   return path;
 }
 
-test('a file that is cut off within a page is refused at the start', async () => {
-  await expect(openServed(cutOff(), () => {})).rejects.toThrow('is damaged: it ends within a page');
+test.each([
+  ['within a page', (size: number) => size - 100, 'is damaged: it ends within a page'],
+  ['to half', (size: number) => Math.floor(size / 2 / 8192) * 8192, /site\.db is damaged/],
+])('a file that is cut off %s is refused at the start', async (_, left, said) => {
+  const path = copyOf(database);
+  truncateSync(path, left(statSync(path).size));
+  await expect(openServed(path, () => {})).rejects.toThrow(said);
 });
 
 test.each<[what: string, make: () => string, said: RegExp]>([

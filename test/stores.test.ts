@@ -9,7 +9,7 @@ import type { Raw } from './expected.ts';
 import { fixture, ndjson, ugly } from './files.ts';
 import { bodyOf, change, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, newDatabase, storeName } from './rig.ts';
+import { addRecords, importInto, newDatabase, storeName } from './rig.ts';
 import { until } from './stress.ts';
 
 const take = (url: string, records: object[], options: Partial<ImportOptions> = {}) =>
@@ -201,10 +201,10 @@ describe(`the ${storeName()} store`, () => {
         return packed.map((answer) => answer?.isGzip === true);
       };
       const long = [folio(1, 'ada', { bio }), shot(1, 1, { description: bio }), shot(2, 1), folio(2, 'bea')];
-      await importInto(url, ['-'], ndjson(...long));
+      await addRecords(url, ...long);
       expect(await bodies('ada')).toEqual([true, true, true]);
       expect(await bodies('bea')).toEqual([false, false, false]);
-      await importInto(url, ['-'], ndjson(folio(1, 'ada', { bio: `${bio}!` }), shot(2, 1, { title: 'new' })));
+      await addRecords(url, folio(1, 'ada', { bio: `${bio}!` }), shot(2, 1, { title: 'new' }));
       expect(await bodies('ada')).toEqual([true, true, true]);
       const subject = { family: 'portfolio', kind: 'item', value: '1' } as const;
       await change(url, (writer) => writer.takeDown([subject], () => {}));
@@ -255,7 +255,7 @@ describe(`the ${storeName()} store`, () => {
       const url = await newDatabase();
       const description = 'é'.repeat(30_000);
       const long = [1, 2, 3].map((id) => shot(id, 1, { description }));
-      await importInto(url, ['-'], ndjson(folio(1, 'ada'), ...long, shot(4, 1)));
+      await addRecords(url, folio(1, 'ada'), ...long, shot(4, 1));
       const own = await openReader(url);
       const history = async (options: HistoryOptions) => {
         const { items, next } = (await own.history('portfolio', 'ada', options)) as History;
