@@ -113,7 +113,6 @@ async function runMirror({ user, users, ...flags }: MirrorFlags, context: Comman
     out: context.stderr,
     signal,
   });
-  if (result === null) return context.report({ summary, result, failure });
   const offer = isComplete ? offerComparison(flags, { user, users }) : '';
   const { tallies, mended } = result;
   const mirrored = { users: result.users, ...forReport(mended), imported: tallies };

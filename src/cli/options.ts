@@ -1,5 +1,5 @@
 // Options and arguments that several commands take.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import {
   flagName,
   lookalikes,
@@ -144,6 +144,13 @@ export const addPaceOptions = (command: Command) =>
         .default(30_000, '30'),
     )
     .option('--retries <number>', 'how often a failed request is repeated', wholeNumberArgument(0, 20), 4);
+
+/** The file that a command writes; undefined for standard output. */
+export const outputArgument = () =>
+  new Argument(
+    '[file]',
+    'the file to write, compressed if it ends in .gz; none or -: standard output',
+  ).argParser((file) => (file === '-' ? undefined : file));
 
 export interface UserFlags {
   readonly user?: string[];

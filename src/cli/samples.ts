@@ -3,7 +3,14 @@ import { Readable } from 'node:stream';
 import { SETTINGS } from '../config/config.ts';
 import type { Family } from '../records/kinds.ts';
 import type { CommandContext } from './context.ts';
-import { createCommand, examples, familyOption, read, wholeNumberArgument } from './options.ts';
+import {
+  createCommand,
+  examples,
+  familyOption,
+  outputArgument,
+  read,
+  wholeNumberArgument,
+} from './options.ts';
 
 interface SamplesFlags {
   readonly users: number;
@@ -18,7 +25,7 @@ const PICTURES_URL = `http://localhost:${SETTINGS.port.fallback}/samples/`;
 
 export const command = (context: CommandContext) =>
   createCommand('samples', [])
-    .argument('[file]', 'the file to write, compressed if it ends in .gz; none or -: standard output')
+    .addArgument(outputArgument())
     .option('--users <number>', 'how many', wholeNumberArgument(1, MOST_USERS), 100)
     .option('--seed <number>', 'another number gives other users', wholeNumberArgument(0, 2 ** 31 - 1), 1)
     .addOption(familyOption('of all users; otherwise they take turns'))
@@ -38,15 +45,14 @@ ${examples('vitrine samples --users 5000 people.ndjson', 'vitrine serve people.n
     .action((file: string | undefined, flags: SamplesFlags) => runSamples(file, flags, context));
 
 async function runSamples(file: string | undefined, flags: SamplesFlags, context: CommandContext) {
-  const isStdout = file === undefined || file === '-';
-  if (isStdout) context.keepStdoutForData();
+  if (file === undefined) context.keepStdoutForData();
   const { generateSamples } = await import('../samples/generate.ts');
   const { writeLines } = await import('../import/export.ts');
   const { stdout } = context;
   const signal = context.stopSignal();
   const lines = Readable.from(generateSamples(flags), { objectMode: false, highWaterMark: 1 << 20 });
   await writeLines(lines, { file, stdout, signal });
-  context.report({ summary: '', result: { file: isStdout ? null : file, users: flags.users } });
+  context.report({ summary: '', result: { file: file ?? null, users: flags.users } });
 }
 
 function readPicturesUrl(text: string): string {

@@ -55,10 +55,12 @@ async function runServe(
   context: CommandContext,
 ): Promise<void> {
   const reading = pickReading(settings);
-  const prepare = await chooseRehearsal({ rehearse, delay, fail, seed, yes }, context);
+  const rehearsal = { rehearse, delay, fail, seed, yes };
   if (files.length > 0) {
-    const { config, notes } = prepare(
+    const { config, notes } = await applyRehearsal(
+      rehearsal,
       readConfig(settings, { ...UNCACHED, ...withoutDatabase(settings, context) }),
+      context,
     );
     const warnings = [
       ...notes,
@@ -81,22 +83,23 @@ async function runServe(
     ]);
   const usual =
     config.databaseUrl === undefined ? readConfig(settings, { ...UNCACHED, ...context.environment }) : config;
-  const prepared = prepare(usual);
-  await startServe(prepared.config, prepared.notes, context);
+  const { config: rehearsed, notes } = await applyRehearsal(rehearsal, usual, context);
+  await startServe(rehearsed, notes, context);
 }
 
-/** What turns settings into those of a rehearsal, with lines about it; without --rehearse, nothing of it is loaded. */
-async function chooseRehearsal(
+/** The settings with those of a rehearsal, and lines about it; without --rehearse, nothing of it is loaded. */
+async function applyRehearsal(
   { rehearse, ...flags }: RehearsalFlags & Pick<ServeFlags, 'rehearse'>,
+  config: Config,
   { environment }: CommandContext,
-): Promise<(config: Config) => { config: Config; notes: string[] }> {
-  if (!rehearse) {
-    if (flags.yes || flags.delay !== undefined || flags.fail !== undefined || flags.seed !== undefined)
-      throw new UsageError('--delay, --fail, --seed and --yes go with --rehearse');
-    return (config) => ({ config, notes: [] });
+): Promise<{ config: Config; notes: string[] }> {
+  if (rehearse) {
+    const { prepareRehearsal } = await import('../rehearsal/rehearsal.ts');
+    return prepareRehearsal(config, flags, environment);
   }
-  const { prepareRehearsal } = await import('../rehearsal/rehearsal.ts');
-  return (config) => prepareRehearsal(config, flags, environment);
+  if (flags.yes || flags.delay !== undefined || flags.fail !== undefined || flags.seed !== undefined)
+    throw new UsageError('--delay, --fail, --seed and --yes go with --rehearse');
+  return { config, notes: [] };
 }
 
 /** Browsers would show people the data of before they saved. */

@@ -156,7 +156,7 @@ function removeAll(path: string): void {
 }
 
 /** Errors of the file system as sentences that name the output. */
-export function asOutputErrors<T>(file: string, write: () => T): T {
+function asOutputErrors<T>(file: string, write: () => T): T {
   try {
     return write();
   } catch (error) {

@@ -41,9 +41,14 @@ export function readBody(body: Buffer): RawRecord | string {
   const text = bytes.toString();
   if (isBroken(text, bytes)) return 'not valid UTF-8';
   const read = readValue(text);
-  if ('problem' in read) return /^\s*</.test(text) ? 'a web page instead of JSON' : read.problem;
+  if ('problem' in read) return isMarkup(bytes) ? NOT_JSON : read.problem;
   return isObject(read.value) ? read.value : `${describeType(read.value)} instead of an object`;
 }
+
+export const NOT_JSON = 'a web page instead of JSON';
+
+/** Whether a body is HTML or XML. */
+export const isMarkup = (body: Buffer) => /^\ufeff?\s*</.test(body.toString('utf8', 0, 1024));
 
 /** Whether a body is not JSON at all, as one that is empty or was cut off. */
 export const isCutOff = (body: Buffer) => 'problem' in readValue(withoutMark(body).toString());

@@ -13,7 +13,7 @@ interface RecordSource {
 }
 
 /** Every record, one a line, in chunks that are worth a write. */
-export async function* exportLines(source: RecordSource, withCopies: boolean): AsyncGenerator<string> {
+async function* exportLines(source: RecordSource, withCopies: boolean): AsyncGenerator<string> {
   let chunk = '';
   for await (const record of source.records(withCopies)) {
     chunk += `${record}\n`;
@@ -27,7 +27,7 @@ export async function* exportLines(source: RecordSource, withCopies: boolean): A
 }
 
 interface LinesOptions {
-  /** None or `-`: standard output. */
+  /** Undefined: standard output. */
   readonly file: string | undefined;
   readonly stdout: Writable;
   readonly signal?: AbortSignal;
@@ -47,7 +47,7 @@ export const writeExport = (source: RecordSource, { withCopies, ...options }: Ex
 /** Writes lines to a file, which appears when it is whole, or to standard output. */
 export async function writeLines(lines: Readable, options: LinesOptions): Promise<void> {
   const { file, stdout, signal } = options;
-  const isStdout = file === undefined || file === '-';
+  const isStdout = file === undefined;
   await (isStdout ? writeToStdout(lines, stdout, signal) : writeToFile(lines, file, signal)).catch(
     (error) => {
       const left = isStdout ? 'the output is not complete' : `${file} was not written`;

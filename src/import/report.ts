@@ -91,7 +91,6 @@ export function createWarnings(placeName: (place: number) => string) {
   }
 
   return {
-    warn,
     look({ kind, userKey, record }: Row, source: RawRecord, place: number): void {
       if (userKey !== '') lookAtName(userKey, brief(source.username), place);
       // Searching the whole record for a character costs less than looking at each text.

@@ -81,10 +81,9 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
     await nextTurn();
     if (signal.aborted) break;
     const kept = await findKept(page, before, writer);
-    for (const { name, bytes, changed } of page) {
-      if (changed > before || kept.has(copyHash(name))) continue;
+    for (const { name, bytes } of page) {
       // A fetch that meets the same bytes again sets the time of the file.
-      if (!(await folder.removeOld(name, before))) continue;
+      if (kept.has(copyHash(name)) || !(await folder.removeOld(name, before))) continue;
       removed.files++;
       removed.bytes += bytes;
     }

@@ -28,8 +28,6 @@ export async function runMirror(options: MirrorOptions) {
   const { family } = VARIANTS[variant];
   using report = createRunReport(options.out, 'visiting');
   using list = await listUsers(users, report.fault, signal);
-  if (list.total() === 0)
-    return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
   using failedFile =
     failed === undefined ? undefined : openLines(failed, 'file' in users ? [users.file] : []);
   using memory = createMemory(options.state, `${variant} ${from.href}`);

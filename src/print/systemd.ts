@@ -8,7 +8,7 @@ const BACKUPS = '/var/backups/vitrine';
 const PROGRAM = '/opt/vitrine/src/vitrine.js';
 
 /** The command line of a unit. SIGUSR1 opens no debugger, not even before the program is loaded. */
-const start = (words: string) => `ExecStart=/usr/bin/node --disable-sigusr1 ${PROGRAM} ${words}`;
+const command = (words: string) => `/usr/bin/node --disable-sigusr1 ${PROGRAM} ${words}`;
 
 /** What to do with the units. */
 export const SYSTEMD_STEPS = [
@@ -74,7 +74,7 @@ Wants=network-online.target
 
 [Service]
 # Node 24 or newer, which \`npm ci --omit=dev\` does not bring and Debian has not yet, and a checkout after that command.
-${start('serve')}
+ExecStart=${command('serve')}
 ${environment(settings)}${importHint(input)}${database(file)}${ACCOUNT}Restart=on-failure
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
@@ -182,7 +182,7 @@ const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|NOTIFY|PURGE)$/;
 
 /** The cache belongs to nginx's user, so the job itself does not purge it. */
 const purgeAsRoot = (caches: string) => `# The cache belongs to nginx's user: root purges it.
-${start('purge').replace('ExecStart=', `ExecStartPost=+/usr/bin/env ${quoted(`PURGE=${caches}`).replaceAll('$', '$$$$')} `)}
+ExecStartPost=+/usr/bin/env ${quoted(`PURGE=${caches}`).replaceAll('$', '$$$$')} ${command('purge')}
 `;
 
 /** One at a time, also after a night in which the machine was off: those before it come first. */
@@ -198,7 +198,7 @@ Wants=network-online.target
 
 [Service]
 Type=oneshot
-${start(words)}
+ExecStart=${command(words)}
 ${byRoot === undefined ? '' : purgeAsRoot(byRoot[1])}${environment(settings.map(([setting, text]) => `${setting}=${text}`))}${database(input.file)}${lines(folders.map((folder) => `ReadWritePaths=${folder}`))}${ACCOUNT}
 ${HARDENING}`;
 }

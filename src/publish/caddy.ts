@@ -3,10 +3,10 @@ import { extname } from 'node:path';
 import { FAILURES } from '../http/errors.ts';
 import { METHODS } from '../http/headers.ts';
 import { createPrintInput, lines } from '../print/input.ts';
+import type { Headers } from './answers.ts';
 import {
   type ConfigInput,
   errorHeaders,
-  findKind,
   hasHosts,
   listFileErrors,
   PREFLIGHT,
@@ -57,6 +57,10 @@ ${lines(targets.map(row), '\t\t\t')}			default ${quote(`${files}-`)} - - ROUTE_N
 		}
 `;
 }
+
+/** Files in a folder have the headers of the folder; one that is there once has its own. */
+const findKind = (file: string, folders: ReadonlyMap<string, Headers>) =>
+  folders.has(file) ? file : (file.split('/', 1)[0] as string);
 
 const methods = (input: ConfigInput) => `		@preflight method OPTIONS
 		handle @preflight {

@@ -56,7 +56,7 @@ export async function* listUnits(run: Run, changes: ChangeSet['changes']): Async
         owner: `${family} ${key}`,
         files,
         isUser: true,
-        isTooLong: names.length < Math.min(1, all.length),
+        isTooLong: all.length > 0 && names.length === 0,
       };
     }
   }

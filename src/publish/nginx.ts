@@ -8,7 +8,6 @@ import {
   type ConfigInput,
   errorHeaders,
   hasHosts,
-  headerValues,
   listFileErrors,
   PREFLIGHT,
   wholePattern,
@@ -75,6 +74,15 @@ ${lines(
 
 const headerMaps = (input: ConfigInput) =>
   [...headerValues(input)].map(([name, folders]) => headerMap(name, folders)).join('\n');
+
+/** The values of a header: by folder, or by the path of a file that is there once. */
+function headerValues({ headers: { folders } }: ConfigInput): Map<string, Map<string, string>> {
+  const found = new Map<string, Map<string, string>>();
+  for (const [folder, headers] of folders)
+    for (const [name, value] of Object.entries(headers))
+      found.set(name, (found.get(name) ?? new Map()).set(folder, value));
+  return found;
+}
 
 /** A header for each folder; nginx sends none that is empty. */
 function headerMap(name: string, folders: ReadonlyMap<string, string>): string {

@@ -1,7 +1,7 @@
 // The programs for hosts that run code: a line with what they know of the site, worker.js with router.js, and lines for the
 // host.
 
-import { FAILURES } from '../http/errors.ts';
+import type { ErrorCode } from '../http/errors.ts';
 import { JSON_TYPE, METHODS } from '../http/headers.ts';
 import { readScript } from '../views/web-files.ts';
 import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT } from './tables.ts';
@@ -16,19 +16,21 @@ const routeTable = (input: ConfigInput) =>
     ...(host !== undefined && hasHosts(input) ? [host] : []),
   ]);
 
-const BY_PROGRAM = ['BAD_ESCAPE', 'USER_TOO_LONG', 'USER_MALFORMED', 'METHOD_NOT_ALLOWED'] as const;
+/** Errors that the program finds itself. */
+const BY_PROGRAM: readonly ErrorCode[] = [
+  'BAD_ESCAPE',
+  'USER_TOO_LONG',
+  'USER_MALFORMED',
+  'METHOD_NOT_ALLOWED',
+];
 
 function errorTable(input: ConfigInput) {
-  const listed = listErrors(input).map(({ code, caching }) => ({ code, caching }));
-  const all = [...listed, ...BY_PROGRAM.map((code) => ({ code, caching: 'no-store' }))];
+  const errors = listErrors(input, BY_PROGRAM).map(({ code, status, body, caching }) => {
+    const headers = { 'cache-control': caching, ...(status === 405 && { allow: METHODS }) };
+    return [code, { status, body, headers }];
+  });
   return {
-    errors: Object.fromEntries(
-      all.map(({ code, caching }) => {
-        const { status, body } = FAILURES[code];
-        const headers = { 'cache-control': caching, ...(status === 405 && { allow: METHODS }) };
-        return [code, { status, body: JSON.parse(body.toString()), headers }];
-      }),
-    ),
+    errors: Object.fromEntries(errors),
     jsonType: JSON_TYPE,
     common: Object.fromEntries(errorHeaders(input)),
     preflight: Object.fromEntries(PREFLIGHT),

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { METHODS, NOT_FOUND_CACHING } from '../http/headers.ts';
-import type { Headers, HeaderTables } from './answers.ts';
+import type { HeaderTables } from './answers.ts';
 import { listHosts, type Target } from './targets.ts';
 
 export interface ConfigInput {
@@ -24,9 +24,9 @@ export function wholePattern({ host, pattern }: Target, withHost: boolean): stri
   return `^(?i:${name.replace(/[.[\]]/g, '\\$&')})\\.?${port}${pattern}$`;
 }
 
-/** The errors that targets lead to, with the status and the body that the server sends. */
-export function listErrors({ targets }: Pick<ConfigInput, 'targets'>) {
-  const codes = new Set<ErrorCode>([...targets.map(({ error }) => error), 'ROUTE_NOT_FOUND']);
+/** The errors that targets lead to, and others, with the status and the body that the server sends. */
+export function listErrors({ targets }: Pick<ConfigInput, 'targets'>, others: readonly ErrorCode[] = []) {
+  const codes = new Set<ErrorCode>([...targets.map(({ error }) => error), 'ROUTE_NOT_FOUND', ...others]);
   return [...codes].map((code) => {
     const { status, body } = FAILURES[code];
     return { code, status, body: body.toString(), caching: status === 404 ? NOT_FOUND_CACHING : 'no-store' };
@@ -55,16 +55,3 @@ export const PREFLIGHT = [
   ['Access-Control-Allow-Headers', '*'],
   ['Access-Control-Max-Age', '86400'],
 ] as const;
-
-/** The values of a header: by folder, or by the path of a file that is there once. */
-export function headerValues({ headers: { folders } }: ConfigInput): Map<string, Map<string, string>> {
-  const found = new Map<string, Map<string, string>>();
-  for (const [folder, headers] of folders)
-    for (const [name, value] of Object.entries(headers))
-      found.set(name, (found.get(name) ?? new Map()).set(folder, value));
-  return found;
-}
-
-/** Files in a folder have the headers of the folder; one that is there once has its own. */
-export const findKind = (file: string, folders: ReadonlyMap<string, Headers>) =>
-  folders.has(file) ? file : (file.split('/', 1)[0] as string);

@@ -20,7 +20,7 @@ export interface Target {
   /** The host, if only requests for it are meant. */
   readonly host: string | undefined;
   /** The path of the file, with $1 and $2 for groups of the pattern; undefined where there is none. */
-  readonly file?: string;
+  readonly file: string | undefined;
   /** The error where there is no such file. */
   readonly error: ErrorCode;
 }
@@ -92,10 +92,11 @@ export function listTargets(
     error: 'ROUTE_NOT_FOUND' as const,
   }));
   const targets = [
-    ...listMounts(config).flatMap(({ variant, base }) => [
-      ...lookupTargets(variant, base.path).map((target) => ({ ...target, host: base.host })),
-      ...shownTargets(config, without, variant).map((target) => ({ ...target, host: base.host })),
-    ]),
+    ...listMounts(config).flatMap(({ variant, base: { host, path } }) => {
+      const lookups = isInQuery(VARIANTS[variant].style) ? queryRows(variant, path) : pathRows(variant, path);
+      const rows = [...lookups, ...shownRows(config, without, variant)];
+      return rows.map(([pattern, error, file]) => ({ host, pattern, error, file }));
+    }),
     ...media,
     ...exact,
   ];
@@ -108,23 +109,11 @@ export interface SiteFile {
   readonly address: string;
 }
 
-type HostlessTarget = Omit<Target, 'host'>;
-
-function lookupTargets(variant: Variant, path: string): HostlessTarget[] {
-  const { style } = VARIANTS[variant];
-  return isInQuery(style) ? queryTargets(variant, path) : pathTargets(variant, path);
-}
-
+/** A target of one variant. */
 type Row = readonly [pattern: string, error: ErrorCode, file?: string];
 
-const toTarget = ([pattern, error, file]: Row): HostlessTarget => ({
-  pattern,
-  error,
-  ...(file !== undefined && { file }),
-});
-
 /** Everything that is not the canonical address of a user is an error, the same as the server's wherever that is possible. */
-function queryTargets(variant: Variant, path: string): HostlessTarget[] {
+function queryRows(variant: Variant, path: string): Row[] {
   const api = `${literal(path + STYLES.query.profile.split('/?')[0])}/?`;
   const begin = `${api}\\?(?:.*&)?`;
   const more = '(?:&.*)?';
@@ -133,7 +122,7 @@ function queryTargets(variant: Variant, path: string): HostlessTarget[] {
     `${begin}user=${user}&(?:.*&)?post=true${more}`,
     `${begin}post=true&(?:.*&)?user=${user}${more}`,
   ];
-  const rows: Row[] = [
+  return [
     [repeated('user'), 'USER_REPEATED'],
     [`${begin}user=?${more}`, 'USER_MISSING'],
     [repeated('post'), 'POST_MALFORMED'],
@@ -145,34 +134,32 @@ function queryTargets(variant: Variant, path: string): HostlessTarget[] {
     [`${begin}user=[^&]+${more}`, 'USER_NOT_FOUND'],
     [`${api}${ANY_QUERY}`, 'USER_MISSING'],
   ];
-  return rows.map(toTarget);
 }
 
-function pathTargets(variant: Variant, path: string): HostlessTarget[] {
+function pathRows(variant: Variant, path: string): Row[] {
   const address = (lookup: 'profile' | 'items', user: string) =>
     literal(path + STYLES.path[lookup]).replace(':username', user) + ANY_QUERY;
   const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
-  const rows: Row[] = [
+  return [
     [address('profile', NAME), 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
     [address('items', NAME), 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')],
     [address('profile', '[^/?]+'), 'USER_NOT_FOUND'],
     [address('items', '[^/?]+'), 'USER_NOT_FOUND'],
     [`${empty}/?(?:/shots)?${ANY_QUERY}`, 'USER_MISSING'],
   ];
-  return rows.map(toTarget);
 }
 
-const shownTargets = (config: Config, without: ReadonlySet<Part>, variant: Variant): HostlessTarget[] =>
-  listShown(config, without).map(({ kind, address, file }) => ({
-    pattern:
+const shownRows = (config: Config, without: ReadonlySet<Part>, variant: Variant): Row[] =>
+  listShown(config, without).map(({ kind, address, file }) => {
+    const pattern =
       literal(address)
         .replace('\\?', '\\?(?:.*&)?')
         .replace(':variant', variant)
         .replace(':username', NAME)
-        .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY),
-    file: `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`,
+        .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY);
     // Where there is no such item, the user may be there.
-    error: address.includes(':item') ? 'ROUTE_NOT_FOUND' : 'USER_NOT_FOUND',
-  }));
+    const error = address.includes(':item') ? 'ROUTE_NOT_FOUND' : 'USER_NOT_FOUND';
+    return [pattern, error, `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`];
+  });
 
 const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -25,7 +25,7 @@ export async function answer(request, env) {
 function fail(code) {
   const { status, body, headers } = SITE.errors[code];
   const all = { ...SITE.common, ...headers, 'content-type': SITE.jsonType };
-  return new Response(JSON.stringify(body), { status, headers: all });
+  return new Response(body, { status, headers: all });
 }
 
 /** For lookups and copied pictures the server's: the hash of a profile or of the items in a list, or the name. */

@@ -22,7 +22,7 @@ export interface FileClientOptions {
 /** What a reader made of a file, or why there is none. */
 export type FileResult<Body> = { readonly body: Body } | FetchFailure;
 
-export interface FetchFailure {
+interface FetchFailure {
   readonly reason: string;
   /** `notNamed`: its host may not be asked. `gone`: the host has no such file. A `passing` failure may pass. */
   readonly kind: 'notNamed' | 'gone' | 'passing' | 'failed';

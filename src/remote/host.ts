@@ -28,15 +28,12 @@ const START_RATE = 10;
 const FIRST_GROWTH = 1.1;
 const LATER_GROWTH = 1.02;
 
-interface RateOptions {
+/** How a run asks other hosts. */
+interface HostOptions {
   /** The most requests per second. */
   readonly rate: number;
   /** Requests per second at the start. */
   readonly startRate?: number;
-}
-
-/** How a run asks other hosts. */
-interface HostOptions extends RateOptions {
   /** Requests at a time to one host. */
   readonly concurrency: number;
   /** Milliseconds to wait for a host that sends nothing. */
@@ -186,7 +183,10 @@ const backoff = (attempt: number) =>
   Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), MAX_BACKOFF);
 
 /** Lets requests through one by one, at the current rate. */
-export function createPace({ rate: most, startRate = START_RATE }: RateOptions, signal: AbortSignal) {
+export function createPace(
+  { rate: most, startRate = START_RATE }: Pick<HostOptions, 'rate' | 'startRate'>,
+  signal: AbortSignal,
+) {
   let rate = Math.min(startRate, most);
   let growth = FIRST_GROWTH;
   let nextSlot = 0;

@@ -1,5 +1,5 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
-import { isCutOff, readBody } from '../formats/json-text.ts';
+import { isCutOff, isMarkup, NOT_JSON, readBody } from '../formats/json-text.ts';
 import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
@@ -31,7 +31,6 @@ export type SiteResponse =
   | { readonly state: 'unknown'; readonly isGone: boolean };
 
 const MAX_VALIDATOR = 1024;
-const NOT_JSON = 'a web page instead of JSON';
 
 export type SiteClient = ReturnType<typeof createSiteClient>;
 
@@ -75,10 +74,14 @@ function createConditions({ etag, modified }: Validators): Record<string, string
   return modified === undefined ? undefined : { 'if-modified-since': modified };
 }
 
-/** The object of a 200, or what is wrong with it; throws if the response is not from this API, or was cut off. */
-function readAnswer(response: HttpResponse): RawRecord | string {
-  refuseMarkup(response);
-  const { status, headers, body } = response;
+/**
+ * The object of a 200, or what is wrong with it; throws if the response is not from this API, or was cut off. Content types are not
+ * to be relied on: PHP labels everything as HTML, and answers many an error with a web page and status 200.
+ */
+function readAnswer({ status, headers, body }: HttpResponse): RawRecord | string {
+  // So do parked domains and wrong base addresses; the user may well exist.
+  if ((status === 404 || status === 410) && isMarkup(body))
+    throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
   if (status !== 200) return '';
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
@@ -86,15 +89,6 @@ function readAnswer(response: HttpResponse): RawRecord | string {
   const value = readBody(body);
   if (typeof value === 'string' && isCutOff(body)) throw new SiteError(value, 'passing');
   return value;
-}
-
-/** HTML or XML is no answer. Content types are not to be relied on: PHP labels everything as HTML. */
-function refuseMarkup({ status, body }: HttpResponse): void {
-  if (!/^\ufeff?\s*</.test(body.toString('utf8', 0, 1024))) return;
-  // PHP answers many an error like this.
-  if (status === 200) throw new SiteError(NOT_JSON, 'passing');
-  // So do parked domains and wrong base addresses; the user may well exist.
-  if (status === 404 || status === 410) throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
 }
 
 function readResponse(

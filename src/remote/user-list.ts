@@ -31,6 +31,7 @@ export async function listUsers(
       const fault = name === '' ? undefined : list.add(name);
       if (fault !== undefined) onFault(`${where}:${line}: ${fault}, got "${brief(name)}"`);
     }
+    if (list.total() === 0) throw new Error('the list of users is empty');
     return list;
   } catch (error) {
     list[Symbol.dispose]();
