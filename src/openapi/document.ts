@@ -12,7 +12,7 @@ import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { variantBodies } from '../routes/lookup.ts';
-import { VARIANTS, type Variant } from '../variants.ts';
+import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 
 /** As much of the document as is handled here. */
 interface OpenApi {
@@ -21,6 +21,7 @@ interface OpenApi {
 
 interface PathItem {
   readonly get?: {
+    readonly tags?: readonly string[];
     readonly parameters?: readonly object[];
     readonly responses?: object | undefined;
   };
@@ -38,7 +39,7 @@ const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
-  const mounts = listMounts(config);
+  const mounts = listShown(config);
   const info = {
     title: 'Vitrine',
     summary: 'Public profiles and their latest work, as JSON.',
@@ -57,8 +58,7 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
       if (mount === undefined || schema?.hide) return { url, schema: { hide: true } };
       const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
       return {
-        // Marked, because two variants may have the same path on two hosts.
-        url: `/${mount.variant}${url}`,
+        url,
         schema: {
           ...words,
           ...(mount.base.origin !== undefined && { servers: [{ url: mount.base.origin }] }),
@@ -79,22 +79,19 @@ const IF_NONE_MATCH = {
 };
 
 /** Of variants with the same paths on hosts of their own, the first is described. */
+const listShown = (config: Config) =>
+  listMounts(config).filter((mount, _, all) => mount === all.find((other) => samePaths(mount, other)));
+
 export function createDocument(generated: OpenApi, config: Config, users: ExampleUsers): object {
-  const all = listMounts(config);
+  const shown = listShown(config);
   // The sample users stand in the generated document.
-  const named = (variant: Variant, item: PathItem | undefined) =>
-    config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
-  const shown = all.filter((mount) => mount === all.find((other) => samePaths(mount, other)));
-  const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
-    const [, variant = ''] = marked.split('/', 2);
-    return shown.some((mount) => mount.variant === variant)
-      ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
-      : [];
-  });
+  const named = (item: PathItem = {}) =>
+    config.databaseUrl === undefined ? item : withExamples(item, users);
+  const paths = Object.entries(generated.paths ?? {}).map(([path, item]) => [path, named(item)] as const);
   const shared = shareResponses(paths);
   return {
     ...generated,
-    servers: listServers(all),
+    servers: listServers(listMounts(config)),
     tags: shown.map(describeVariant),
     paths: Object.fromEntries(shared.paths),
     components: {
@@ -105,7 +102,7 @@ export function createDocument(generated: OpenApi, config: Config, users: Exampl
 }
 
 /** Each response that is not a success stands once in the document: lookups refer to it. */
-function shareResponses(paths: readonly (readonly [string, PathItem | undefined])[]) {
+function shareResponses(paths: readonly (readonly [string, PathItem])[]) {
   const names = new Map<string, string>();
   const responses: Record<string, object> = {};
 
@@ -123,10 +120,9 @@ function shareResponses(paths: readonly (readonly [string, PathItem | undefined]
     return [status, { $ref: `#/components/responses/${name}` }];
   }
 
-  const referring = paths.map(([path, item]) => {
-    if (item?.get?.responses === undefined) return [path, item] as const;
-    const entries = Object.entries(item.get.responses).map(refer);
-    return [path, { ...item, get: { ...item.get, responses: Object.fromEntries(entries) } }] as const;
+  const referring = paths.map(([path, { get }]) => {
+    const entries = Object.entries(get?.responses ?? {}).map(refer);
+    return [path, { get: { ...get, responses: Object.fromEntries(entries) } }] as const;
   });
   return { paths: referring, responses };
 }
@@ -137,7 +133,9 @@ const describeVariant = ({ variant, base: { origin = '', path } }: Mount) => ({
 });
 
 /** The parameters that have user names as examples, with other names. */
-function withExamples({ get }: PathItem = {}, names: readonly string[]) {
+function withExamples({ get }: PathItem, users: ExampleUsers): PathItem {
+  const variant = VARIANT_NAMES.find((name) => get?.tags?.includes(tagName(name)));
+  const names = variant === undefined ? [] : users[VARIANTS[variant].family];
   const examples = Object.fromEntries(names.map((value, index) => [`user${index + 1}`, { value }]));
   const parameters = get?.parameters?.map((parameter) =>
     'examples' in parameter ? { ...parameter, examples } : parameter,

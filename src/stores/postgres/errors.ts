@@ -1,5 +1,5 @@
 // Errors of PostgreSQL, the driver and the network as messages for the operator.
-import { StoreError } from '../errors.ts';
+import { errorCode, StoreError } from '../errors.ts';
 
 /** By SQLSTATE or system code. */
 const BY_CODE: Record<string, string> = {
@@ -35,9 +35,6 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
   [/SSL/, 'does not offer encryption: give it a certificate, or leave sslmode out'],
   [/password/i, 'asks for a password: put it into DATABASE_URL or PGPASSWORD'],
 ];
-
-/** The SQLSTATE or system code of an error; empty when it has none. */
-const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 function describe(error: unknown): string {
   const code = errorCode(error);

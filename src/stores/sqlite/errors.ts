@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { StoreError } from '../errors.ts';
+import { errorCode, StoreError } from '../errors.ts';
 
 /** Runs what touches a database file and turns SQLite's errors into sentences about it. */
 export function describeErrors<T>(path: string, action: () => T): T {
@@ -19,12 +19,6 @@ export function toStoreError(path: string, error: unknown): Error {
   if (fault instanceof StoreError || errorCode(fault) === '') return fault;
   return new StoreError(errorMessage(path, errorCode(fault), fault.message), { cause: fault });
 }
-
-/** Empty if it has none. */
-export const errorCode = (error: unknown): string => {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-};
 
 function errorMessage(path: string, code: string, message: string): string {
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;

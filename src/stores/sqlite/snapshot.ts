@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { isOldUnfinished, isUnfinished, openReplacement } from '../../files/output.ts';
-import { StoreError } from '../errors.ts';
+import { errorCode, StoreError } from '../errors.ts';
 import { type OpenDatabase, openExclusive, openForReading } from './connect.ts';
-import { describeErrors, errorCode, toStoreError } from './errors.ts';
+import { describeErrors, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
