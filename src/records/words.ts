@@ -16,15 +16,9 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
   ς: 'σ',
 };
-const ASCII = /^[\x20-\x7e]*$/;
 
 /** Letters and digits, with one space in place of all that is between them. */
 function fold(text: string): string {
-  if (ASCII.test(text))
-    return text
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, ' ')
-      .trim();
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -45,8 +39,7 @@ const NEEDLESS_SPACE =
   /(?<=[\p{scx=Han}\p{scx=Katakana}\p{scx=Hiragana}]) (?=[\p{scx=Han}\p{scx=Katakana}\p{scx=Hiragana}])/gu;
 
 const LONGEST = 40;
-const cut = (text: string) =>
-  (ASCII.test(text) ? text : text.replace(NEEDLESS_SPACE, '')).slice(0, LONGEST).toWellFormed();
+const cut = (text: string) => text.replace(NEEDLESS_SPACE, '').slice(0, LONGEST).toWellFormed();
 
 /** Of longer names, the first ones count. */
 const MOST_WORDS = 8;

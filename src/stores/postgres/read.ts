@@ -15,7 +15,6 @@ import {
   type Reader,
   type StoreListener,
 } from '../reader.ts';
-import type { TextRow } from '../sql-adapter.ts';
 import { LAST, selectFound } from '../word-statements.ts';
 import { openSnapshot } from './connect.ts';
 import { member, sqlAdapter } from './dialect.ts';
@@ -25,9 +24,8 @@ import { type Hosts, openHosts } from './hosts.ts';
 // $3: what the client knows. If it has the text, that is neither read nor sent. $4: whether the packed text is wanted.
 const PROFILE = {
   name: 'profile',
-  text: `SELECT generation, etag,
-      CASE WHEN strpos($3, etag) = 0 AND ($4 AND packed IS NOT NULL) IS NOT TRUE THEN coalesce(served, record) END,
-      CASE WHEN strpos($3, etag) = 0 AND $4 THEN packed END, $4 AND packed IS NOT NULL
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) > 0 THEN NULL WHEN $4 AND packed IS NOT NULL THEN packed
+      ELSE convert_to(coalesce(served, record), 'UTF8') END, $4 AND packed IS NOT NULL
     FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
 };
 const IS_PACKED = String.raw`substr(body, 1, 1) = '\x1f'`;
@@ -124,9 +122,10 @@ export async function openReader(url: string): Promise<Reader> {
 type QueryValue = string | number | readonly string[];
 
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
-  async function findProfile(query: pg.QueryConfig): Promise<Answer | undefined> {
-    const [, etag, text, packed, isPacked] = await read(query);
-    return isPacked === 't' ? createPackedAnswer(etag, packed, isPacked, true) : createAnswer(etag, text);
+  async function find(query: pg.QueryConfig, gzip: boolean): Promise<Answer | undefined> {
+    const [, etag, hex, isPacked] = await read(query);
+    if (etag == null) return undefined;
+    return answerWith(etag, hex == null ? null : Buffer.from(hex.slice(2), 'hex'), isPacked === 't', gzip);
   }
 
   const readValue = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
@@ -144,11 +143,9 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       ),
     hosts: hosts.states,
     profile: (family, userKey, { known = '', gzip = false } = {}) =>
-      findProfile({ ...PROFILE, values: [family, userKey, known, gzip] }),
-    async items(family, userKey, collection, { known = '', gzip = false } = {}) {
-      const [, etag, body, isPacked] = await read({ ...ITEMS, values: [family, userKey, known, collection] });
-      return createPackedAnswer(etag, body, isPacked, gzip);
-    },
+      find({ ...PROFILE, values: [family, userKey, known, gzip] }, gzip),
+    items: (family, userKey, collection, { known = '', gzip = false } = {}) =>
+      find({ ...ITEMS, values: [family, userKey, known, collection] }, gzip),
     isTakenDown: async (family, userKey) =>
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
@@ -160,15 +157,13 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     async history(family, userKey, { from = '', limit, skip = 0 }) {
       const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
       const [, etag, record, items] = await read(query);
-      const profile = createAnswer(etag, record);
+      if (etag == null) return undefined;
       const found = (items ?? '').split('\n').filter(Boolean).map(splitLine);
-      return (
-        profile && {
-          profile,
-          items: found.filter((item) => item.record !== ''),
-          next: found.find((item) => item.record === '')?.id,
-        }
-      );
+      return {
+        profile: { etag, body: Buffer.from(record as string) },
+        items: found.filter((item) => item.record !== ''),
+        next: found.find((item) => item.record === '')?.id,
+      };
     },
     historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
       readJson(SIZES[family][side], userKey, from, limit, skip),
@@ -182,17 +177,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
 function splitLine(line: string) {
   const end = line.indexOf(' ');
   return { id: line.slice(0, end), record: line.slice(end + 1) };
-}
-
-function createAnswer(etag: Column, body: Column): Answer | undefined {
-  return etag == null ? undefined : { etag, body: body == null ? null : Buffer.from(body) };
-}
-
-type Column = TextRow[0] | undefined;
-
-function createPackedAnswer(etag: Column, hex: Column, isPacked: Column, gzip: boolean): Answer | undefined {
-  if (etag == null) return undefined;
-  return answerWith(etag, hex == null ? null : Buffer.from(hex.slice(2), 'hex'), isPacked === 't', gzip);
 }
 
 export async function openArchive(url: string): Promise<Archive> {
