@@ -294,12 +294,23 @@ test('long texts are whole on pages, which stay smaller than 200 KB', async () =
     ...Array.from({ length: 15 }, (_, nth) => work(nth, 1, long('words ', 3000))),
     folio(2, 'huge', { bio: long('日', 60_000) }),
     ...Array.from({ length: 15 }, (_, nth) => work(nth + 15, 2, long('日', 60_000))),
+    folio(3, 'novel', { bio: long('words ', 60_000) }),
+    work(30, 3, long('words ', 60_000)),
   ];
   const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
   const { body } = await ask(own, '/people/b/ordinary');
   expect(body.match(/END<\/p>/g)).toHaveLength(16);
+  expect((await ask(own, '/people/b/novel/31')).body).toContain('END</p>');
   for (const path of ['/people/b/huge', '/feeds/b/huge.atom', '/feeds/b/huge.json'])
     expect(Buffer.byteLength((await ask(own, path)).body)).toBeLessThan(200_000);
+});
+
+test('the page of an item without a picture has no place for one', async () => {
+  const image = 'https://pictures.example/1.png';
+  const url = await databaseOf(folio(1, 'ada'), shot(1, 1, { image: '' }), shot(2, 1, { image }));
+  const own = await serveHere({ DATABASE_URL: url });
+  const bodies = [1, 2].map(async (id) => (await ask(own, `/people/b/ada/${id}`)).body);
+  expect((await Promise.all(bodies)).map((body) => body.includes('class="frame"'))).toEqual([false, true]);
 });
 
 test.each([

@@ -40,7 +40,7 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
       main: markup`
       <article class="h-entry">
         ${byline(person, source, `../${encodeURIComponent(username)}`)}
-        ${noun === 'shots' && work(item, item.image, item.title, source)}
+        ${noun === 'shots' && item.image && work(item, item.image, item.title, source)}
         <div class="sheet">
           ${noun === 'shots' ? shotText(item) : postText(item, source)}
           <p class="foot"><a class="u-url" href="${item.id}">${when(item)}</a>${item.price && priceTag(item.price)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title))}</p>

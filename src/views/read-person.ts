@@ -102,7 +102,7 @@ type TextReader = (text: string | undefined, copies?: number) => string;
 function createTextReader(): TextReader {
   let left = LONG_TEXTS;
   return (text = '', copies = 1) => {
-    if (text.length <= MAX_TEXT || text.length > left) return shortText(text);
+    if (text.length <= MAX_TEXT || text.length * copies > left) return shortText(text);
     const bytes = markupSize(text) * copies;
     const isShown = bytes <= left;
     // Measuring costs as much as showing: only a few texts are measured that are not shown.

@@ -283,11 +283,11 @@ function drawCard({ item, total }, profile, items, wanted, page) {
     picture(text(profile, 'cover_image'), 'cover', `${user} cover`, '', 'cover'),
     h(
       'header',
-      {},
+      { dir: 'auto' },
       picture(text(profile, 'avatar'), 'avatar', user, takeInitials(name), 'avatar'),
       h(
         'p',
-        { class: 'name', part: 'name', dir: 'auto' },
+        { class: 'name', part: 'name' },
         link(text(profile, 'website'), {}, name),
         /[1-9]/.test(text(profile, 'verified'))
           ? h('span', { class: 'verified', role: 'img', 'aria-label': 'verified' }, '✓')

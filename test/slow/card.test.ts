@@ -354,6 +354,17 @@ describeInBrowser('the card', (eye) => {
     expect(await overhang(page)).toBe(0);
   });
 
+  test('of a person who writes from right to left begins at the right', async () => {
+    const page = await openCard('base="BASE/b" variant="b" user="Mo Farouk"');
+    const parts = ['header', '.name', '.line', 'dl'].map((part) =>
+      styleOf(page, `.content ${part}`, 'direction'),
+    );
+    expect(new Set(await Promise.all(parts))).toEqual(new Set(['rtl']));
+    const avatar = await ready(page).locator('.avatar').boundingBox();
+    const card = await ready(page).boundingBox();
+    expect(avatar?.x).toBeGreaterThan((card?.x ?? Number.NaN) + (card?.width ?? Number.NaN) / 2);
+  });
+
   test('whole tiles lead to the pages of the items, and the card links back to the profile', async () => {
     const page = await openCard('base="BASE/b" variant="b" user="ada"');
     expect(await ready(page).getByRole('img', { name: 'verified' }).count()).toBe(0);
