@@ -16,11 +16,11 @@ import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explain } from '../src/cli/context.ts';
+import { COMMANDS } from '../src/cli/program.ts';
 import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from './files.ts';
 import { executeSql, newPath } from './importing.ts';
 import { databaseOf, done, run, vitrine } from './rig.ts';
 
-const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'migrate', 'check'];
 const FILES = [
   fixture('microblog.ndjson'),
   fixture('portfolio.ndjson'),
@@ -33,14 +33,16 @@ beforeAll(async () => {
   path = await databaseOf(...FILES);
 });
 
-test('the help of each command shows examples', async () => {
-  for (const command of COMMANDS) {
+// The examples of `media` are those of its commands.
+test.each(Object.keys(COMMANDS).filter((name) => name !== 'media'))(
+  'the help of %s shows examples',
+  async (command) => {
     const { code, stdout, stderr } = await run([command, '--help']);
     expect([code, stderr]).toEqual([0, '']);
-    for (const words of [`Usage: vitrine ${command}`, `  vitrine ${command}`, 'DATABASE_URL'])
+    for (const words of [`Usage: vitrine ${command}`, `\n  vitrine ${command}`])
       expect(stdout).toContain(words);
-  }
-});
+  },
+);
 
 test('without a command, the help is shown and the exit code is 2', async () => {
   const { code, stdout, stderr } = await run([]);

@@ -34,13 +34,6 @@ describe.each(KINDS)('%s', (path) => {
   test('the letter case of the name does not matter', async () => {
     expect((await ask(server, path.replace('ada', 'ADA'))).body).toBe((await ask(server, path)).body);
   });
-
-  test('unknown, invalid and too long names', async () => {
-    const statusOf = async (name: string) => (await ask(server, path.replace('ada', name))).status;
-    expect(await statusOf('nobody')).toBe(404);
-    expect(await statusOf('%00')).toBe(400);
-    expect(await statusOf('x'.repeat(256))).toBe(414);
-  });
 });
 
 test('texts are escaped for HTML, XML and both kinds of attributes', () => {

@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openServed } from '../src/stores/open.ts';
-import { fixture, tempFolder } from './files.ts';
+import { copyOf, fixture, tempFolder } from './files.ts';
 import { bodyOf, executeSql, exported } from './importing.ts';
 import { blog, post } from './records.ts';
 import { addRecords, databaseOf, done, run } from './rig.ts';
@@ -30,13 +30,6 @@ beforeAll(async () => {
 
 const live = () => databaseOf(...NEW);
 
-function copyOf(from: string, change: (file: string) => unknown = () => {}): string {
-  const copy = join(tempFolder(), 'copy.db');
-  copyFileSync(from, copy);
-  change(copy);
-  return copy;
-}
-
 /** Writes over bytes of a file. */
 function scrawl(file: string, at: number, length: number): void {
   const bytes = readFileSync(file);
@@ -50,11 +43,12 @@ describe('a snapshot is refused, and nothing changes, if it is', () => {
   test('cut off', async () => {
     const path = await live();
     const before = readFileSync(path);
-    const file = copyOf(snapshot, (copy) => truncateSync(copy, 3 * 8192));
+    const file = copyOf(snapshot);
+    truncateSync(file, 3 * 8192);
     for (const flags of [['--check'], []])
       expect(await restore(path, file, ...flags)).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/^vitrine: .*copy\.db is damaged, or could not be read[^\n]*\n$/),
+        stderr: expect.stringMatching(/^vitrine: .*site\.db is damaged, or could not be read[^\n]*\n$/),
       });
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(dirname(path)).filter((name) => name.includes('unfinished'))).toEqual([]);

@@ -59,14 +59,12 @@ describe(`the ${storeName()} store`, () => {
         朝倉遥: ['asakura'],
         '朝倉 遥': ['asakura'],
         倉: [],
-        ...{
-          さく: ['sakura'],
-          田中さ: ['sakura'],
-          '田中 さ': ['sakura'],
-          김: ['jin'],
-          기: ['jin'],
-          _: ['__'],
-        },
+        さく: ['sakura'],
+        田中さ: ['sakura'],
+        '田中 さ': ['sakura'],
+        김: ['jin'],
+        기: ['jin'],
+        _: ['__'],
       };
       for (const [text, users] of Object.entries(searches))
         expect([text, await found(url, text)]).toEqual([text, users]);
