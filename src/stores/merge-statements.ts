@@ -105,6 +105,7 @@ export function statementsFor(family: Family) {
 
     /** A name stays with its current owner unless the import renames them; of two new users, the first gets it. */
     clashes: (replace: boolean) => selectClashes(family, profileKind, replace),
+    keptNames: selectKeptNames(family, profileKind),
 
     /** When misfits refuse the import, a profile among them is reported without its items. */
     ownerless: (skipInvalid: boolean) => `
@@ -142,6 +143,17 @@ function selectClashes(family: Family, kind: number, replace: boolean): string {
       FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
     JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
 }
+
+/** The rows with names that stay with profiles which are left out, and with those that stay because of these rows. */
+const selectKeptNames = (family: Family, kind: number) => `
+  WITH RECURSIVE kept (n, id, other) AS (
+    SELECT n, CAST(id AS bigint), CAST(NULL AS bigint) FROM misfits WHERE kind = ${kind}
+    UNION
+    SELECT staged.n, staged.id, profiles.id FROM kept CROSS JOIN profiles CROSS JOIN staged
+    WHERE profiles.family = '${family}' AND profiles.id = kept.id
+    AND staged.kind = ${kind} AND staged.owner IS NULL AND staged.user_key = profiles.user_key AND staged.id <> profiles.id)
+  SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record
+  FROM kept JOIN staged ON staged.n = kept.n`;
 
 export const COUNT_CHANGED = 'SELECT count(*) FROM changed WHERE owner_before IS NOT NULL';
 const CHANGED = 'SELECT id FROM changed WHERE owner_before IS NOT NULL';

@@ -80,14 +80,10 @@ const countRemoval = (kind: KindName, { unchanged, changed, removed }: MergeCoun
   plural: KINDS[kind].plural,
 });
 
-/** A profile that is left out keeps its old name, which another may have been meant to take: hence the loop. */
-async function takeOutClashes(db: SqlAdapter, { clashes }: Statements, replace: boolean) {
-  let all = 0;
-  for (;;) {
-    const found = await takeOut(db, clashes(replace));
-    if (found === 0) return all;
-    all += found;
-  }
+/** A profile that is left out keeps its old name, which another may have been meant to take, and so on. */
+async function takeOutClashes(db: SqlAdapter, { clashes, keptNames }: Statements, replace: boolean) {
+  const found = await takeOut(db, clashes(replace));
+  return found === 0 || replace ? found : found + (await takeOut(db, keptNames));
 }
 
 /** Moves the rows that a query names from `staged` to `misfits`; how many. */

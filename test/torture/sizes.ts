@@ -164,6 +164,20 @@ const INPUTS: readonly SizeCase[] = [
     (size) => partsOf(size, (id) => line({ ...profile(id), username: 'same' })),
     '--skip-invalid',
   ),
+  {
+    title: 'import: names that each pass on to the next user, and the first does not let go',
+    unit: 5000,
+    async prepare(folder, size) {
+      const file = (name: string, next: number) =>
+        writeParts(
+          join(folder, name),
+          partsOf(size, (id) => line({ ...profile(id), id: id + next })),
+        );
+      const database = ['--database-url', join(folder, 'site.db')];
+      await done(['import', ...database, await file('before.ndjson', 0)]);
+      return ['import', ...database, '--skip-invalid', await file('a.ndjson', 1)];
+    },
+  },
   importing(
     'items without an owner, kept as rejects',
     20_000,
