@@ -27,7 +27,7 @@ export interface Request {
   readonly work: string;
   readonly seed: number;
   readonly seconds: number;
-  /** Only this one, as a replay. */
+  /** Only these, such as one as a replay. */
   readonly k?: number;
   readonly fault?: string;
   /** Whether a server is asked meanwhile; otherwise beside one fault of many. */
@@ -59,8 +59,8 @@ interface Fault {
 type Injection = Call & Fault;
 
 const MOST_MS = 60_000;
-/** Of this number of faults, one is injected beside a server. */
-const SERVED = 20;
+/** Of this number of faults, one is injected beside a server; of kills more, since a server then starts on what is left. */
+const [SERVED, SERVED_KILLS] = [20, 5];
 const NO_FAULT = { k: 0, fault: '', isServed: false };
 
 /** Commands wait for sites and caches: here their clock is faster. */
@@ -186,6 +186,9 @@ async function inject({ k, fault, isServed }: Fault, expected: Expected) {
   if (isKilled) reset(killed);
   const left = await judge();
   const wrong = [...judgeLeft(scenario, left, expected), ...(beside?.wrong ?? [])];
+  // Before a first import, a start may be refused.
+  if (isKilled && known && !scenario.isResumed && expected.old.database !== 'none')
+    wrong.push(...(await judgeNextServer(known, { DATABASE_URL: DATABASE })));
   if (!isKilled) wrong.push(...judgeReport(scenario, first, left, expected));
   if (beside && !isKilled && left.database === expected.done.database && !beside.isNew)
     wrong.push('the data is new, and the server does not answer with it');
@@ -195,6 +198,16 @@ async function inject({ k, fault, isServed }: Fault, expected: Expected) {
   const second = await runCommand();
   wrong.push(...judgeRepeated(scenario, second, [left, await judge()], filesIn(folder), expected));
   return { said: first.stderr, wrong };
+}
+
+/** What is wrong with a server that starts on what is left. */
+async function judgeNextServer(
+  { old, done }: Known,
+  ...server: Parameters<typeof readAnswers>
+): Promise<string[]> {
+  const found = await readAnswers(...server).catch(({ message }) => [message as string]);
+  const isKnown = [old, ...done].some((answers) => answers.join() === found.join());
+  return isKnown ? [] : [`a server that starts then answers ${found}`];
 }
 
 /** Starts a server of which one call fails, beside the command; what is wrong, a sentence each. */
@@ -232,9 +245,7 @@ async function injectIntoServer(fault: Fault, { done }: Expected) {
   if (fault.k > 0 && !readCalls().some(({ isHit }) => isHit)) return undefined;
   if (!isOfFiles) return { said, wrong };
   if (fault.fault === 'KILL') reset(killed);
-  const last = await readAnswers(place, args);
-  if (![known.old, ...known.done].some((answers) => answers.join() === last.join()))
-    wrong.push(`the next server answers ${last}`);
+  wrong.push(...(await judgeNextServer(known, place, args)));
   const more = filesIn(at('now/tmp'));
   if (more.length > 0) wrong.push(`these are left: ${more.join(', ')}`);
   return { said, wrong };
@@ -260,7 +271,10 @@ function plan(calls: readonly Call[], seed: number): Injection[] {
       return { one, turn };
     })
     .sort((a, b) => a.turn - b.turn)
-    .map(({ one }, nth) => ({ ...one, isServed: nth % SERVED === SERVED / 2 }));
+    .map(({ one }, nth) => ({
+      ...one,
+      isServed: nth % (one.fault === 'KILL' ? SERVED_KILLS : SERVED) === 2,
+    }));
 }
 
 async function tortureScenario({ seed, seconds, k, fault, served }: Request): Promise<Sum> {
@@ -277,7 +291,7 @@ async function tortureScenario({ seed, seconds, k, fault, served }: Request): Pr
   const sum: Sum = { calls, faults, injected: 0, killed: 0, served: 0, violations: [], reported };
   const canBeServed = scenario.unserved === undefined;
   for (const planned of plans) {
-    if (k !== undefined && (planned.k !== k || planned.fault !== (fault ?? planned.fault))) continue;
+    if (planned.k !== (k ?? planned.k) || planned.fault !== (fault ?? planned.fault)) continue;
     if (sum.injected > 0 && Date.now() > ends) break;
     // What a server of a database leaves when it is killed, the command leaves as well.
     if (isServer && planned.fault === 'KILL' && scenario.server?.length === 0) continue;

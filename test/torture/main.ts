@@ -100,7 +100,8 @@ async function main(): Promise<void> {
     if (mutants) return (await import('./mutants.ts')).runMutants(positionals);
     if (sizes) return (await import('./sizes.ts')).reportSizes(positionals, Number(scale));
     if (long) return (await import('./long-runs.ts')).runLong(positionals);
-    const only = k === undefined ? {} : { k: Number(k), served, ...(fault !== undefined && { fault }) };
+    const replay = k === undefined ? served && { served } : { k: Number(k), served };
+    const only = { ...replay, ...(fault !== undefined && { fault }) };
     const options = { seed: Number(seed), seconds: Number(seconds), ...only };
     return tortureAll(scenario?.split(',') ?? [...COMMANDS, ...BESIDE_SERVERS], Number(jobs), options);
   };
