@@ -9,6 +9,7 @@ import {
   originals,
   readWidths,
   servedText,
+  table,
 } from './media-statements.ts';
 import { type Awaitable, COUNTS, type Counts, countsFrom } from './reader.ts';
 import { findFaults } from './soundness.ts';
@@ -79,7 +80,8 @@ export interface CheckResult {
   readonly counts: Counts | undefined;
 }
 
-const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await Array.fromAsync(rows(COUNTS)));
+const counts = async ({ rows }: Rows): Promise<Counts> =>
+  countsFrom(await Array.fromAsync(rows<[string, string]>(COUNTS)));
 
 export const readTakedowns = async ({ rows }: Rows): Promise<TakedownList> =>
   takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
@@ -90,12 +92,12 @@ const IN_ORDER = KIND_NAMES.toSorted((one, other) => KINDS[other].role.localeCom
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
   for (const kind of IN_ORDER) {
     const { family, role } = KINDS[kind];
-    const [table, order, served] =
+    const [order, served] =
       role === 'profile'
-        ? ['profiles', 'user_key', 'coalesce(served, record)']
-        : ['items', 'owner, date DESC, id DESC', servedText(kind, member)];
+        ? ['user_key', 'coalesce(served, record)']
+        : ['owner, date DESC, id DESC', servedText(kind, member)];
     for await (const [record] of rows<[string]>(
-      `SELECT ${withCopies ? served : 'record'} FROM ${table} WHERE family = '${family}' ORDER BY ${order}`,
+      `SELECT ${withCopies ? served : 'record'} FROM ${table(kind)} WHERE family = '${family}' ORDER BY ${order}`,
     ))
       yield record;
   }

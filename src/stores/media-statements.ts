@@ -32,7 +32,8 @@ export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql)
     ON CONFLICT DO NOTHING`,
   );
 
-const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
+/** The table of a kind's records. */
+export const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 
 /** The addresses that records of a kind have as a member. */
 export const selectMember = (kind: KindName, name: string, member: MemberSql) =>

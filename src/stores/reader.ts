@@ -1,6 +1,6 @@
 // The reading side, which every store offers. A method may answer now or later.
 import { type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import type { PictureFacts } from './media-statements.ts';
+import { type PictureFacts, table } from './media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -141,23 +141,17 @@ export interface Reader {
 // How many records there are. Counting reads every key, so the metrics do it once for each version of the data.
 
 /** Its rows are what `countsFrom` takes. */
-export const COUNTS = `
-  SELECT 'profile', family, count(*) FROM profiles GROUP BY family
-  UNION ALL SELECT 'item', family, count(*) FROM items GROUP BY family`;
+export const COUNTS = KIND_NAMES.map(
+  (kind) => `SELECT '${kind}', count(*) FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`,
+).join(' UNION ALL ');
 
-export function countsFrom(rows: readonly (readonly unknown[])[]): Counts {
-  const counts = new Map(rows.map(([role, family, count]) => [`${role} ${family}`, Number(count)]));
-  const entries = KIND_NAMES.map((kind) => {
-    const { role, family } = KINDS[kind];
-    return [kind, counts.get(`${role} ${family}`) ?? 0];
-  });
-  return Object.fromEntries(entries) as Counts;
-}
+export const countsFrom = (rows: readonly (readonly [kind: string, count: string | number])[]): Counts =>
+  Object.fromEntries(rows.map(([kind, count]) => [kind, Number(count)])) as Counts;
 
 /** While `count` fails, the last counts stay, and the next call tries again. */
 export function countOnce(version: () => number, count: () => Promise<Counts | undefined>) {
   let counted = Number.NaN;
-  let counts = Promise.resolve(countsFrom([]));
+  let counts = Promise.resolve(countsFrom(KIND_NAMES.map((kind) => [kind, 0])));
 
   return () => {
     if (counted === version()) return counts;

@@ -4,8 +4,9 @@ import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
 import { searchWords } from '../../records/words.ts';
+import { table } from '../media-statements.ts';
 import { isLong, makeBody, pack } from '../packing.ts';
-import type { Counts } from '../reader.ts';
+import { type Counts, countsFrom } from '../reader.ts';
 import type { SqlAdapter, TextRow } from '../sql-adapter.ts';
 import { takedownHash } from '../takedowns.ts';
 
@@ -53,16 +54,15 @@ const countSlice = (table: string) => `
 export async function readCounts(db: Database): Promise<Counts> {
   const counts: [KindName, number][] = [];
   for (const kind of KIND_NAMES) {
-    const { family, role } = KINDS[kind];
-    const slice = db.prepare(countSlice(role === 'profile' ? 'profiles' : 'items')).raw();
+    const slice = db.prepare(countSlice(table(kind))).raw();
     let sum = 0;
     for (let last: string | null = '0'; last !== null; ) {
-      const [rows, end] = slice.get(family, last) as [number, string | null];
+      const [rows, end] = slice.get(KINDS[kind].family, last) as [number, string | null];
       sum += rows;
       last = rows < SLICE ? null : end;
       await nextTurn();
     }
     counts.push([kind, sum]);
   }
-  return Object.fromEntries(counts) as Counts;
+  return countsFrom(counts);
 }
