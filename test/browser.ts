@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { afterAll, afterEach, describe, expect } from 'vitest';
 import { launch } from './browser-launch.ts';
 import { startSite } from './mirror-site.ts';
 import { skipWithout } from './programs.ts';
@@ -22,16 +22,16 @@ export interface Eye {
   open(address: string, visit?: Visit): Promise<Page>;
 }
 
+let browser: Promise<Browser> | undefined;
+/** The browser of a test file. */
+const openBrowser = () => (browser ??= launch());
+afterAll(async () => (await browser)?.close());
+
 /** Tests that need a browser. Without one they are skipped with a warning; on CI they fail. */
 export function describeInBrowser(name: string, tests: (eye: Eye) => void): void {
   describe.skipIf(skipWithout('chromium'))(name, () => {
-    let browser: Browser;
     let opened: { page: Page; faults: string[] }[] = [];
 
-    beforeAll(async () => {
-      browser = await launch();
-    });
-    afterAll(() => browser?.close());
     afterEach(async () => {
       const all = opened;
       opened = [];
@@ -41,7 +41,11 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
 
     tests({
       async open(address, { expected, origins = [], ...options } = {}) {
-        const context = await browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce', ...options });
+        const context = await (await openBrowser()).newContext({
+          viewport: DESKTOP,
+          reducedMotion: 'reduce',
+          ...options,
+        });
         const page = await context.newPage();
         page.setDefaultTimeout(45_000);
         const faults: string[] = [];

@@ -2,10 +2,9 @@
 import { KEY, SIGNED } from './certificates.ts';
 import { tempFile } from './files.ts';
 import { freePort } from './free-port.ts';
-import { runNginx } from './nginx-any.ts';
 import { fillIn, printed } from './printed.ts';
 import { skipWithout } from './programs.ts';
-import { startProxy } from './proxies.ts';
+import { runNginx, startProxy } from './proxies.ts';
 import type { Server } from './rig.ts';
 
 type Env = Record<string, string>;

@@ -1,6 +1,8 @@
 // Runs proxies as child processes, until the tests of the file are over.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { tempFolder } from './files.ts';
 import { type ProgramName, pathOf } from './programs.ts';
@@ -43,4 +45,29 @@ export async function endProxy(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await ended;
+}
+
+/** Starts nginx with this `http` block and waits until it listens on these ports; `CACHE` becomes a folder. */
+export async function runNginx(http: string, ports: readonly number[]): Promise<void> {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'cache'));
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const config = join(folder, 'nginx.conf');
+  writeFileSync(
+    config,
+    `daemon off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  ${temporary.join('\n  ')}
+  ${http.replaceAll('CACHE', join(folder, 'cache'))}
+}`,
+  );
+  await startProxy('nginx', ['-c', config, '-p', folder, '-e', 'stderr'], ports);
 }

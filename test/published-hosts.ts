@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { Miniflare } from 'miniflare';
 import { afterAll } from 'vitest';
 import { tempFolder } from './files.ts';
-import { runNginx } from './nginx-any.ts';
 import type { ProgramName } from './programs.ts';
-import { startProxy } from './proxies.ts';
+import { runNginx, startProxy } from './proxies.ts';
 
 interface PublishedHost {
   /** What must be installed. */

@@ -29,14 +29,6 @@ describe('a client that ends its side after its request gets the answer', () => 
     return parseReplies(await heard).map(({ status }) => status);
   }
 
-  test.each(['/healthz', '/readyz', ADA, '/b/api/username/ada/shots', '/docs', '/openapi.json', '/nothing'])(
-    '%s',
-    async (url) => {
-      for (let turn = 0; turn < 20; turn++)
-        expect(await askAndEnd(server, url)).toEqual([200 + 204 * +(url === '/nothing')]);
-    },
-  );
-
   test.each(['/healthz', '/readyz', '/metrics'])('%s on the admin port', async (url) => {
     for (let turn = 0; turn < 5; turn++) expect(await askAndEnd(adminOf(server), url)).toEqual([200]);
   });

@@ -6,7 +6,7 @@ import { fixture } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { withoutProxy } from '../fronts.ts';
 import { startSite } from '../mirror-site.ts';
-import { runNginx } from '../nginx-any.ts';
+import { runNginx } from '../proxies.ts';
 import { databaseOf, type LocalServer, run } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
@@ -29,10 +29,19 @@ interface Change {
 /** A text is what is added. The words tell findings of one check apart. */
 type Case = readonly [what: string, change: string | Change, broken: string, words?: string];
 
-const CACHE_STATUS = 'add_header X-Cache-Status $upstream_cache_status always;';
+const A = { base: '/a' };
+const CUT = 'the query is cut off';
+const CORS = 'Access-Control-Allow-Origin';
+const CACHE = 'proxy_cache OWN; add_header X-Cache-Status $upstream_cache_status always;';
 const HOST_KEY = 'proxy_cache_key $http_host$request_uri;';
-const IGNORE = 'proxy_ignore_headers Cache-Control Expires;';
-const KEPT_FOR_A_DAY = `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`;
+const IGNORE = `${CACHE} proxy_ignore_headers Cache-Control Expires;`;
+const KEPT_FOR_A_DAY = `${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`;
+const UNSAID = KEPT_FOR_A_DAY.replace(/add_header.*?;/, '');
+const KEEP = 'add_header Cache-Control "public, max-age=3600" always;';
+const SPELLINGS = 'proxy_cache_key $http_host$uri$http_accept_encoding;';
+const BLIND = `${CACHE} ${HOST_KEY} proxy_ignore_headers Vary;`;
+const NO_PATH = { location: '/b/api/username/', add: 'rewrite ^ /b/api/username/ break;' };
+const FILTER = 'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;';
 const SMALL = 'client_header_buffer_size 1k; large_client_header_buffers 4';
 const UNPACKED = 'proxy_set_header Accept-Encoding "";';
 const CASES: readonly Case[] = [
@@ -42,120 +51,41 @@ const CASES: readonly Case[] = [
   ['the prefix cut off', { location: '/b/', pass: 'http://UPSTREAM/' }, 'address, encoded names', '/b/b'],
   ['a prefix put before', { pass: 'http://UPSTREAM/x$request_uri' }, 'address', 'serves nothing at this'],
   ['nothing behind it', { pass: 'http://127.0.0.1:1' }, 'address', 'the proxy does not reach Vitrine'],
-  [
-    'a redirect',
-    'return 301 https://x.example$request_uri;',
-    'address',
-    'redirects to "https://x.example/b/',
-  ],
-  [
-    'Host set twice',
-    'proxy_set_header Host two.example;',
-    'address',
-    '400 HOST_MISSING: An HTTP/1.1 request must',
-  ],
+  ['a redirect', 'return 301 https://x.example/y;', 'address', 'redirects to "https://x.example/y'],
+  ['Host set twice', 'proxy_set_header Host two.example;', 'address', '400 HOST_MISSING: An HTTP/1.1'],
   ['a page of its own', 'return 200 "<html>";', 'address', 'which is not from Vitrine'],
   ['names decoded by it', { location: '/b/', pass: 'http://UPSTREAM/b/' }, 'encoded names', '%2F (slash)'],
-  [
-    'every address rewritten to one without a user',
-    { base: '/a', location: '/a/api', add: 'rewrite ^ /a/api/? break;' },
-    'query',
-    'the query is cut off',
-  ],
-  [
-    'the path cut off',
-    { location: '/b/api/username/', add: 'rewrite ^ /b/api/username/ break;' },
-    'encoded names',
-    'the path is cut off',
-  ],
-  ['the query cut off', { base: '/a', pass: 'http://UPSTREAM$uri' }, 'query', 'the query is cut off'],
-  [
-    'post cut off',
-    { base: '/a', pass: 'http://UPSTREAM$uri?user=$arg_user' },
-    'query',
-    '`post=true` does not',
-  ],
-  [
-    'a cache by path',
-    { base: '/a', add: 'proxy_cache OWN; proxy_cache_key $uri;' },
-    'query',
-    'the cache key',
-  ],
+  ['one address for all', { ...A, location: '/a/api', add: 'rewrite ^ /a/api/? break;' }, 'query', CUT],
+  ['the path cut off', NO_PATH, 'encoded names', 'the path is cut off'],
+  ['the query cut off', { ...A, pass: 'http://UPSTREAM$uri' }, 'query', CUT],
+  ['post cut off', { ...A, pass: 'http://UPSTREAM$uri?user=$arg_user' }, 'query', '`post=true` does not'],
+  ['a cache by path', { ...A, add: 'proxy_cache OWN; proxy_cache_key $uri;' }, 'query', 'the cache key'],
   ['HEAD refused', 'if ($request_method = HEAD) { return 405; }', 'HEAD'],
   ['another type', 'proxy_hide_header Content-Type; add_header Content-Type text/plain;', 'content type'],
   ['own error pages', 'proxy_intercept_errors on; error_page 400 404 /sorry.html;', 'error bodies, CORS'],
-  ['CORS twice', 'add_header Access-Control-Allow-Origin * always;', 'CORS', 'comes twice with 200, "*, *"'],
-  [
-    'CORS only on success',
-    'proxy_hide_header Access-Control-Allow-Origin; add_header Access-Control-Allow-Origin *;',
-    'CORS',
-    'is missing from 404',
-  ],
-  [
-    'no preflight',
-    'if ($request_method = OPTIONS) { return 405; }',
-    'CORS',
-    'a preflight (OPTIONS) gets 405',
-  ],
+  ['CORS twice', `add_header ${CORS} * always;`, 'CORS', 'comes twice with 200, "*, *"'],
+  ['CORS only on success', `proxy_hide_header ${CORS}; add_header ${CORS} *;`, 'CORS', 'is missing from 404'],
+  ['no preflight', 'if ($request_method = OPTIONS) { return 405; }', 'CORS', 'preflight (OPTIONS) gets 405'],
   ['ETag hidden', 'proxy_hide_header ETag;', 'ETag'],
-  [
-    'ETag weakened by a filter',
-    'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;',
-    '',
-    'weakened on the way, which still works',
-  ],
+  ['a filter', FILTER, '', 'weakened on the way, which still works'],
   ['If-None-Match dropped', 'proxy_set_header If-None-Match "";', '304'],
   ['Cache-Control hidden', 'proxy_hide_header Cache-Control;', '304, Cache-Control, error caching'],
   ['caching forbidden', 'expires -1;', 'Cache-Control', 'forbids caching: "no-cache"'],
   ['a cookie added', 'add_header Set-Cookie a=b;', 'Cache-Control', 'Set-Cookie is added'],
-  [
-    'errors told to be kept',
-    'add_header Cache-Control "public, max-age=3600" always;',
-    'Cache-Control, error caching',
-    'a 404 may be cached for 3600 s',
-  ],
-  [
-    'errors kept in its cache',
-    `proxy_cache OWN; ${IGNORE} proxy_cache_valid any 10m; ${CACHE_STATUS}`,
-    'error caching, cache key',
-    'a 400 comes from a cache',
-  ],
-  ['404s kept for a day', `${KEPT_FOR_A_DAY} ${HOST_KEY} ${CACHE_STATUS}`, 'error caching', 'after 6.5 s'],
-  ['404s kept as they may be', `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`, '', 'a 404 is cached for 5 s'],
-  ['a cache that does not say so', KEPT_FOR_A_DAY, '', 'could not tell  error caching'],
-  [
-    'one cache entry for all hosts',
-    `proxy_cache OWN; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
-    'cache key',
-  ],
-  [
-    'a copy for each parameter',
-    `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
-    '',
-    'parameters fill the cache',
-  ],
-  [
-    'a copy for each spelling of Accept-Encoding',
-    `proxy_cache OWN; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
-    '',
-    'a copy for each spelling',
-  ],
+  ['errors told to be kept', KEEP, 'Cache-Control, error caching', 'a 404 may be cached for 3600 s'],
+  ['errors kept', `${IGNORE} proxy_cache_valid any 10m;`, 'error caching, cache key', 'a 400 comes from a'],
+  ['404s kept for a day', `${KEPT_FOR_A_DAY} ${HOST_KEY}`, 'error caching', 'after 6.5 s'],
+  ['404s kept as they may be', `${CACHE} ${HOST_KEY}`, '', 'a 404 is cached for 5 s'],
+  ['a cache that does not say so', UNSAID, '', 'could not tell  error caching'],
+  ['one cache entry for all hosts', `${CACHE} proxy_cache_key $request_uri;`, 'cache key'],
+  ['a copy for each parameter', `${CACHE} ${HOST_KEY}`, '', 'parameters fill the cache'],
+  ['a copy for each spelling of Accept-Encoding', `${CACHE} ${SPELLINGS}`, '', 'a copy for each spelling'],
   ['Accept-Encoding dropped', UNPACKED, '', 'the proxy compresses each answer again'],
   ['header buffers of 1 KB', { server: `${SMALL} 1k;` }, 'header size', '3 KB in the address, gets 414'],
   ['header buffers of 3.5 KB', { server: `${SMALL} 3500;` }, 'header size', '4 KB of cookies gets 400'],
   ['a weak ETag of its own', `proxy_hide_header ETag; add_header ETag 'W/"own"';`, 'ETag, 304'],
-  [
-    'a cache that keeps nothing',
-    `proxy_cache OWN; proxy_no_cache 1; ${CACHE_STATUS}`,
-    'cache',
-    'no proxy_no_cache',
-  ],
-  [
-    'Vary ignored by its cache',
-    { gzip: 'off', add: `proxy_cache OWN; ${HOST_KEY} proxy_ignore_headers Vary; ${CACHE_STATUS}` },
-    'compression',
-    'follow Vary: Accept-Encoding',
-  ],
+  ['a cache that keeps nothing', `${CACHE} proxy_no_cache 1;`, 'cache', 'no proxy_no_cache'],
+  ['Vary ignored', { gzip: 'off', add: BLIND }, 'compression', 'follow Vary: Accept-Encoding'],
   ['no compression', { gzip: 'off', add: UNPACKED }, 'compression', 'gzip would save most of them'],
   ['no Vary', 'gzip_vary off; proxy_hide_header Vary;', 'compression', 'Vary: Accept-Encoding is missing'],
   ['HTTP/1.0 to Vitrine', 'proxy_http_version 1.0;', 'HTTP to Vitrine'],

@@ -123,16 +123,13 @@ describe('other commands', () => {
     return { code, stderr };
   }
 
-  test.each([['export'], ['import', fixture('portfolio.ndjson')]])(
-    '%s says that a disk is full',
-    async (...args) => {
-      const database = await databaseOf(fixture('microblog.ndjson'));
-      expect(await inShell('> /dev/full', ...args, '--database-url', database)).toEqual({
-        code: 1,
-        stderr: 'vitrine: cannot write to standard output: no space left on device\n',
-      });
-    },
-  );
+  test('an import says that a disk is full', async () => {
+    const args = ['import', '--database-url', await databaseOf(), fixture('portfolio.ndjson')];
+    expect(await inShell('> /dev/full', ...args)).toEqual({
+      code: 1,
+      stderr: 'vitrine: cannot write to standard output: no space left on device\n',
+    });
+  });
 
   test('export ends without a word when its reader has enough', async () => {
     const database = await databaseOf(fixture('portfolio.ndjson'));

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { runNginx } from '../nginx-any.ts';
 import { codeBlock } from '../pages.ts';
 import { fillIn } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
+import { runNginx } from '../proxies.ts';
 import { ask, done, json, startServer } from '../rig.ts';
 import { linesOf, until } from '../stress.ts';
 

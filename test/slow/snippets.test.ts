@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { recordTypes } from '../../.ci/types.ts';
+import { compile } from '../compile.ts';
 import { ROOT, tempFolder } from '../files.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { ask, json, type LocalServer } from '../rig.ts';
@@ -42,19 +43,15 @@ test('fetch', async () => {
 
 test('TypeScript, with the types of the package', async () => {
   const folder = tempFolder();
-  const types = join(folder, 'node_modules/vitrine');
-  mkdirSync(types, { recursive: true });
-  writeFileSync(
-    join(types, 'package.json'),
-    JSON.stringify({ name: 'vitrine', exports: { './types': { types: './types.d.ts' } } }),
-  );
-  writeFileSync(join(types, 'types.d.ts'), recordTypes);
+  const installed = join(folder, 'node_modules/vitrine');
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(join(installed, 'package.json'), '{ "exports": { "./types": { "types": "./types.d.ts" } } }');
+  writeFileSync(join(installed, 'types.d.ts'), recordTypes);
   const checked = '// @ts-expect-error: no such member\nbody.nothing;\nconsole.log(JSON.stringify(body));';
   const code = `${await snippet('TypeScript', { 'X-Quote': "it's" })}\n${checked}`;
   writeFileSync(join(folder, 'a.mts'), code);
-  const options = '--strict --noEmit --module nodenext --target esnext --types node --typeRoots';
-  const args = [...options.split(' '), join(ROOT, 'node_modules/@types'), 'a.mts'];
-  await exec(join(ROOT, 'node_modules/.bin/tsc'), args, { cwd: folder });
+  const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+  expect(await compile(folder, ['a.mts'], ...types)).toBe('');
   expect(JSON.parse((await exec(process.execPath, ['a.mts'], { cwd: folder })).stdout)).toEqual(profile);
 });
 
