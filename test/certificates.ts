@@ -1,54 +1,12 @@
 // Certificates for tests of HTTPS, valid until 2120, and the authority that signed them. Made with openssl: `req -x509` for the
 // authority and the self-signed one, `ca -startdate … -enddate …` for the others, all for localhost with one key.
+import { readFileSync } from 'node:fs';
+import { fixture } from './files.ts';
 
-export const AUTHORITY = `-----BEGIN CERTIFICATE-----
-MIIBiDCCAS+gAwIBAgIUCHPZ8stWyRHjjymG7GlZAzA9Vn8wCgYIKoZIzj0EAwIw
-GTEXMBUGA1UEAwwOVGVzdCBhdXRob3JpdHkwIBcNMjYxMTIyMDk0MzM4WhgPMjEy
-NjEwMjkwOTQzMzhaMBkxFzAVBgNVBAMMDlRlc3QgYXV0aG9yaXR5MFkwEwYHKoZI
-zj0CAQYIKoZIzj0DAQcDQgAEuGJ9i6LPUJ+WFbfNzwUTAn/yUWOuqtiws2p40Odj
-jJMIp+nyOkZFoxd7J0Rxx/q7atq5FMa/y9ss6TnEXrN+SaNTMFEwHQYDVR0OBBYE
-FEkXig7dlliruiiey5gPNSCuyg0jMB8GA1UdIwQYMBaAFEkXig7dlliruiiey5gP
-NSCuyg0jMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgWG5FNZ81
-ozuAiE4P59P5W56jV3x6xgLw7WL+CY79mJcCIGk/1HIohR36j0Ud2aQUmed6fq9P
-vscyedglLIXLpKlh
------END CERTIFICATE-----`;
+const read = (name: string) => readFileSync(fixture(`certificates/${name}.pem`), 'utf8');
 
-export const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqSWMWk1V2dT6n6IH
-Lmy1/m1Zr82sBSz3S16M4y90/yqhRANCAASg17ZY42uRqr0ruth5NrwlAfCl8Ep+
-fDfPiJOdkSSW3cJXGolqGL9XUP6e4JEC7J3DtcvFzl7GCvkWqL9alU70
------END PRIVATE KEY-----`;
-
-export const SIGNED = `-----BEGIN CERTIFICATE-----
-MIIBdjCCARygAwIBAgIBATAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5UZXN0IGF1
-dGhvcml0eTAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowFDESMBAG
-A1UEAwwJbG9jYWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEoNe2WONr
-kaq9K7rYeTa8JQHwpfBKfnw3z4iTnZEklt3CVxqJahi/V1D+nuCRAuydw7XLxc5e
-xgr5Fqi/WpVO9KNYMFYwFAYDVR0RBA0wC4IJbG9jYWxob3N0MB0GA1UdDgQWBBQG
-e/CDiAewtEme9+MDPImlZ8HakzAfBgNVHSMEGDAWgBRJF4oO3ZZYq7oonsuYDzUg
-rsoNIzAKBggqhkjOPQQDAgNIADBFAiEAsF/nJxL/qImLkd0RpPVnJiRPsBdqyUYD
-W6ec7jJMPGgCIAf8OfKbX0xgA/kQPXx3E/bwUg5w+kal68pxdjnV0img
------END CERTIFICATE-----`;
-
-export const EXPIRED = `-----BEGIN CERTIFICATE-----
-MIIBdDCCARqgAwIBAgIBAjAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5UZXN0IGF1
-dGhvcml0eTAeFw0yMDAxMDEwMDAwMDBaFw0yMDAxMDIwMDAwMDBaMBQxEjAQBgNV
-BAMMCWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKDXtljja5Gq
-vSu62Hk2vCUB8KXwSn58N8+Ik52RJJbdwlcaiWoYv1dQ/p7gkQLsncO1y8XOXsYK
-+Raov1qVTvSjWDBWMBQGA1UdEQQNMAuCCWxvY2FsaG9zdDAdBgNVHQ4EFgQUBnvw
-g4gHsLRJnvfjAzyJpWfB2pMwHwYDVR0jBBgwFoAUSReKDt2WWKu6KJ7LmA81IK7K
-DSMwCgYIKoZIzj0EAwIDSAAwRQIhAMsY539kRsc6h47OEdHDFEjGiclVrEkUDQ/c
-KLP4PJ7uAiBFNivcqRS3zlfYoyQCcHJ3ul+uKMMFccgZWhmXazOh1A==
------END CERTIFICATE-----`;
-
-export const SELF_SIGNED = `-----BEGIN CERTIFICATE-----
-MIIBljCCATugAwIBAgIUDToyHpSLKuo/uzjY47izuq0lGCgwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjA5NDMzOFoYDzIxMjYxMDI5
-MDk0MzM4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAASg17ZY42uRqr0ruth5NrwlAfCl8Ep+fDfPiJOdkSSW3cJXGolqGL9X
-UP6e4JEC7J3DtcvFzl7GCvkWqL9alU70o2kwZzAdBgNVHQ4EFgQUBnvwg4gHsLRJ
-nvfjAzyJpWfB2pMwHwYDVR0jBBgwFoAUBnvwg4gHsLRJnvfjAzyJpWfB2pMwDwYD
-VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
-SQAwRgIhAPZGqAcSaDeUBZcSp3vFAjmwUsKHMRCfOdCcDQZRZGtBAiEA7XCV/nFZ
-pjMuZipxJqTbMI2dK4tmIr5CgqatJe3+VeI=
------END CERTIFICATE-----`;
+export const AUTHORITY = read('authority');
+export const KEY = read('key');
+export const SIGNED = read('signed');
+export const EXPIRED = read('expired');
+export const SELF_SIGNED = read('self-signed');

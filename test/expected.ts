@@ -42,6 +42,12 @@ export function expectedItems(kind: 'post' | 'shot', raws: readonly Raw[], owner
 
 const later = <T extends string | bigint>(a: T, b: T) => (a < b ? 1 : a > b ? -1 : 0);
 
+const PORTFOLIO = { family: 'portfolio', profile: 'portfolio profile', item: 'shot' } as const;
+const byPath = (variant: string) => ({
+  profileOf: (name: string) => `/${variant}/api/username/${encodeURIComponent(name)}`,
+  itemsOf: (name: string) => `/${variant}/api/username/${encodeURIComponent(name)}/shots`,
+});
+
 /** The three variants and their URLs under the default base URLs. */
 export const VARIANTS = [
   {
@@ -53,22 +59,6 @@ export const VARIANTS = [
     profileOf: (name: string) => `/a/api/?user=${encodeURIComponent(name)}`,
     itemsOf: (name: string) => `/a/api/?user=${encodeURIComponent(name)}&post=true`,
   },
-  {
-    variant: 'b',
-    family: 'portfolio',
-    profile: 'portfolio profile',
-    item: 'shot',
-    collection: 'Shots',
-    profileOf: (name: string) => `/b/api/username/${encodeURIComponent(name)}`,
-    itemsOf: (name: string) => `/b/api/username/${encodeURIComponent(name)}/shots`,
-  },
-  {
-    variant: 'c',
-    family: 'portfolio',
-    profile: 'portfolio profile',
-    item: 'shot',
-    collection: 'Posts',
-    profileOf: (name: string) => `/c/api/username/${encodeURIComponent(name)}`,
-    itemsOf: (name: string) => `/c/api/username/${encodeURIComponent(name)}/shots`,
-  },
+  { variant: 'b', ...PORTFOLIO, collection: 'Shots', ...byPath('b') },
+  { variant: 'c', ...PORTFOLIO, collection: 'Posts', ...byPath('c') },
 ] as const;

@@ -82,7 +82,7 @@ describe('rejected requests', () => {
     ['ended by the client, all unfinished ones', UNFINISHED, '', true],
   ] as const)('%s get the same answers', async (_, cases, last, ends) => {
     for (const { name, bytes, statuses, open } of cases)
-      for (const share of [0.02, 0.2, 0.5, 0.8, 0.98]) {
+      for (const share of [0.02, 0.5, 0.98]) {
         const at = Math.ceil(share * bytes.length);
         const heard = await sendCut(bytes.slice(0, at), bytes.slice(at) + last, ends);
         expect([name, share, statusesOf(heard)]).toEqual([
