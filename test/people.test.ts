@@ -146,6 +146,13 @@ describe.each([
   });
 });
 
+test('names in the bio and the posts of a microblog lead to their pages', async () => {
+  const records = [blog(1, 'ada', { bio: 'With @zoë' }), post(1, 1, { post_details: 'For @zoë' })];
+  const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
+  const { body } = await ask(own, '/people/a/ada');
+  expect(body.match(/<a href="zo%C3%AB"/g)).toHaveLength(2);
+});
+
 test('programs read who a page is about, and its items: microformats', async () => {
   const { body } = await ask(server, '/people/b/ada');
   const { items, rels } = mf2(body, { baseUrl: `${server.url}/people/b/ada` });

@@ -200,7 +200,7 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
           </div>
         </div>
         <div class="about">
-          ${bio && openable(bio, { kind: 'bio', of: name })}
+          ${bio && openable(bio, { kind: 'bio', of: name, ...(noun === 'posts' && { mention: context.mention }) })}
           ${places.length > 0 && markup`<p class="places">${places}</p>`}
           ${tagList(skills, 'tags')}
         </div>
