@@ -13,7 +13,6 @@ import type { Awaitable, Reader } from '../stores/reader.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import type { Entry } from './manifest.ts';
-import { listHosts, type SiteFile, siteFolder } from './targets.ts';
 
 export interface Content {
   readonly etag: string;
@@ -83,7 +82,7 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
     ask: askWhole,
     /** The headers of each kind, and the type of each extension, as one file of it has them. */
     readHeaders: (samples: readonly Entry[]) => readHeaders(app, samples),
-    siteFiles: await listSiteFiles(askWhole, addresses, listHosts(config)),
+    siteFiles: await listSiteFiles(askWhole, addresses),
     [Symbol.asyncDispose]: async () => app.close(),
   };
 }
@@ -136,8 +135,15 @@ async function readHeaders(app: App, samples: readonly Entry[]): Promise<HeaderT
 
 /** Not what a folder of files has in common. */
 const OWN_HEADERS = [
-  ...['content-type', 'etag', 'content-length', 'content-encoding', 'date', 'connection', 'keep-alive'],
-  ...['vary', 'link'],
+  'content-type',
+  'etag',
+  'content-length',
+  'content-encoding',
+  'date',
+  'connection',
+  'keep-alive',
+  'vary',
+  'link',
 ];
 
 const commonHeaders = (headers: object): Headers =>
@@ -155,17 +161,16 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/webp': '.webp',
 };
 
-/** The files that are there once: all addresses without parameters that are answered with 200. */
-async function listSiteFiles(ask: Ask, addresses: readonly string[], hosts: readonly (string | undefined)[]) {
-  const files = new Map<string, SiteFile>();
-  for (const host of hosts)
-    for (const address of addresses) {
-      const content = await ask(address, host);
-      if (typeof content !== 'object') continue;
-      const name = address === '/' ? '/index' : address;
-      const type = content.type.split(';')[0] as string;
-      const extension = /\.[a-z]+$/.test(name) ? '' : (EXTENSIONS[type] ?? '');
-      files.set(siteFolder(host) + name + extension, { host, address });
-    }
+/** The files that are there once, the same for every host, with their addresses: all without parameters that are answered with 200. */
+async function listSiteFiles(ask: Ask, addresses: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  for (const address of addresses) {
+    const content = await ask(address, undefined);
+    if (typeof content !== 'object') continue;
+    const name = address === '/' ? '/index' : address;
+    const type = content.type.split(';')[0] as string;
+    const extension = /\.[a-z]+$/.test(name) ? '' : (EXTENSIONS[type] ?? '');
+    files.set(`site${name}${extension}`, address);
+  }
   return files;
 }

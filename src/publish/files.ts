@@ -40,9 +40,7 @@ export const COPIES = 'media/';
 /** Everything that may have changed, each unit in a turn of its own. */
 export async function* listUnits(run: Run, changes: ChangeSet['changes']): AsyncGenerator<Unit> {
   const { ask, siteFiles } = run.answers;
-  const once = [...siteFiles].map(([path, { host, address }]) =>
-    answerFile(ask, [{ path, address }], path, host),
-  );
+  const once = [...siteFiles].map(([path, address]) => answerFile(ask, [{ path, address }], path, undefined));
   yield { owner: 'site', files: once };
   for (const family of FAMILIES) {
     const mounts = listMounts(run.config).filter(({ variant }) => VARIANTS[variant].family === family);

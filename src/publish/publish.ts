@@ -115,8 +115,13 @@ async function readChanges(run: Run, since: number | null, withOldItems: boolean
 
 /** Settings that change files of users. Those that are there once are asked for in each run. */
 const SHAPING: readonly SettingName[] = [
-  ...(['explorer', 'siteName', 'siteLogo', 'siteUrl', 'accent'] as const),
-  ...(['imageHosts', 'mediaDir'] as const),
+  'explorer',
+  'siteName',
+  'siteLogo',
+  'siteUrl',
+  'accent',
+  'imageHosts',
+  'mediaDir',
 ];
 
 /** All that shapes the files, besides the data. */

@@ -1,9 +1,9 @@
 // What the configurations of all platforms are made from.
-import type { Config } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { METHODS, NOT_FOUND_CACHING } from '../http/headers.ts';
 import type { HeaderTables } from './answers.ts';
-import { listHosts, type Target } from './targets.ts';
+import type { Target } from './targets.ts';
 
 export interface ConfigInput {
   readonly config: Config;
@@ -14,7 +14,8 @@ export interface ConfigInput {
 }
 
 /** Whether targets tell hosts apart. */
-export const hasHosts = ({ config }: Pick<ConfigInput, 'config'>) => listHosts(config).length > 1;
+export const hasHosts = ({ config }: Pick<ConfigInput, 'config'>) =>
+  new Set(listMounts(config).map(({ base }) => base.host)).size > 1;
 
 /** The pattern of a target, from its start to its end; with the Host header before it where several hosts are served. */
 export function wholePattern({ host, pattern }: Target, withHost: boolean): string {

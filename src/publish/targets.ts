@@ -67,20 +67,14 @@ export function spell(name: string): string | undefined {
 export const dataFile = (variant: Variant, lookup: 'profile' | 'items', spelled: string) =>
   `data/${variant}/${lookup}/${spelled}.json`;
 
-/** The folder of the files that are there once for each host, such as the explorer. */
-export const siteFolder = (host: string | undefined) => (host === undefined ? 'site' : `site@${host}`);
-
-/** The hosts that base URLs name; one that is undefined where none does. */
-export const listHosts = (config: Config) => [...new Set(listMounts(config).map(({ base }) => base.host))];
-
-/** Every target, in the order in which they are tried. `site` are the addresses that have one file each. */
+/** Every target, in the order in which they are tried. `site` are the addresses that have one file each, by its path. */
 export function listTargets(
   config: Config,
   without: ReadonlySet<Part>,
-  site: ReadonlyMap<string, SiteFile>,
+  site: ReadonlyMap<string, string>,
 ): Target[] {
-  const exact = [...site].map(([file, { host, address }]) => ({
-    host,
+  const exact = [...site].map(([file, address]) => ({
+    host: undefined,
     file,
     pattern: literal(address) + ANY_QUERY,
     error: 'ROUTE_NOT_FOUND' as const,
@@ -91,7 +85,7 @@ export function listTargets(
     file: `media/$1/$1$2.${extension}`,
     error: 'ROUTE_NOT_FOUND' as const,
   }));
-  const targets = [
+  return [
     ...listMounts(config).flatMap(({ variant, base: { host, path } }) => {
       const lookups = isInQuery(VARIANTS[variant].style) ? queryRows(variant, path) : pathRows(variant, path);
       const rows = [...lookups, ...shownRows(config, without, variant)];
@@ -100,13 +94,6 @@ export function listTargets(
     ...media,
     ...exact,
   ];
-  // What is for one host comes before what is for all.
-  return targets.toSorted((one, other) => Number(one.host === undefined) - Number(other.host === undefined));
-}
-
-export interface SiteFile {
-  readonly host: string | undefined;
-  readonly address: string;
 }
 
 /** A target of one variant. */

@@ -42,27 +42,21 @@ export const HANDLES = list(
 );
 
 export const PLACES: readonly (readonly [city: string, country: string])[] = [
-  ...([
-    ['Lisbon', 'pt'],
-    ['Göteborg', 'se'],
-    ['Kraków', 'pl'],
-    ['大阪', 'jp'],
-    ['Montréal', 'ca'],
-  ] as const),
-  ...([
-    ['Porto Alegre', 'br'],
-    ['Nairobi', 'ke'],
-    ['Αθήνα', 'gr'],
-    ['القاهرة', 'eg'],
-    ['서울', 'kr'],
-  ] as const),
-  ...([
-    ['München', 'de'],
-    ['Київ', 'ua'],
-    ['मुंबई', 'in'],
-    ['กรุงเทพฯ', 'th'],
-    ['תל אביב', 'il'],
-  ] as const),
+  ['Lisbon', 'pt'],
+  ['Göteborg', 'se'],
+  ['Kraków', 'pl'],
+  ['大阪', 'jp'],
+  ['Montréal', 'ca'],
+  ['Porto Alegre', 'br'],
+  ['Nairobi', 'ke'],
+  ['Αθήνα', 'gr'],
+  ['القاهرة', 'eg'],
+  ['서울', 'kr'],
+  ['München', 'de'],
+  ['Київ', 'ua'],
+  ['मुंबई', 'in'],
+  ['กรุงเทพฯ', 'th'],
+  ['תל אביב', 'il'],
 ];
 
 export const ADJECTIVES = list(

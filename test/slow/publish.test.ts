@@ -174,15 +174,17 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
       const env = {
         DATABASE_URL: database,
         PORT: '0',
-        BASE_URL_C: '',
         BASE_URL_A: 'http://one.example/a',
         BASE_URL_B: 'http://two.example/b',
+        BASE_URL_C: '/c',
       };
       const port = await freePort();
       await publish(port, env, '--without', 'cards,feeds,pages');
       const own = await serveHere({ ...env, EXPLORER: 'off' });
       for (const host of ['one.example', 'two.example'])
-        for (const address of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/openapi.json', '/docs']) {
+        for (const address of '/a/api/?user=ada /b/api/username/ada/shots /c/api/username/ada /openapi.json /docs'.split(
+          ' ',
+        )) {
           const served = await shown(own, address, { host });
           expect(await shown({ port }, address, { host }), host + address).toEqual(served);
           if (name === 'caddy' || isService) continue;
