@@ -1,8 +1,12 @@
 // Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ and test/torture/ as well.
-import { globSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const { node } = process.versions;
+if (Number(node.split('.')[0]) < 24)
+  throw new Error(`this is Node ${node}, and tests need 24: run them with npm, as in CONTRIBUTING.md`);
 
 /** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
 const LONG =
@@ -18,9 +22,12 @@ class LongestFirst extends BaseSequencer {
 
 const ROOT = `${import.meta.dirname}/..`;
 /** Files that change modules of src/ for themselves. The other files of the quick lane share theirs, loaded once. */
-const ALONE = globSync('test/*.test.ts', { cwd: ROOT }).filter((file) =>
-  /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${ROOT}/${file}`, 'utf8')),
-);
+const ALONE = readdirSync(import.meta.dirname)
+  .filter((name) => name.endsWith('.test.ts'))
+  .filter((name) =>
+    /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${import.meta.dirname}/${name}`, 'utf8')),
+  )
+  .map((name) => `test/${name}`);
 
 export default defineConfig({
   test: {
