@@ -338,6 +338,9 @@ describeSqlite('SQLite files', () => {
         const own = bodyOf(history?.profile);
         if (!own.startsWith('[')) return false;
         expect(history?.items[0]?.record).toBe(own);
+        const newest = await reader.newest('microblog', 'one', 'posts');
+        const list = { etag: '', body: newest?.list.body ?? null };
+        expect(bodyOf(list)).toBe(`{"posts":${bodyOf(newest?.profile)}}`);
         seen.add(own);
       }
       return seen.size > 100;

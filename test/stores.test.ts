@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ImportOptions } from '../src/import/import.ts';
 import { searchKey } from '../src/records/words.ts';
 import { checkDatabase, openReader, openServed, openWriter } from '../src/stores/open.ts';
-import type { Answer, History, HistoryOptions, Reader } from '../src/stores/reader.ts';
+import type { Answer, History, HistoryOptions, Newest, Reader } from '../src/stores/reader.ts';
 import type { Raw } from './expected.ts';
 import { fixture, ndjson, ugly } from './files.ts';
 import { bodyOf, change, exported } from './importing.ts';
@@ -247,6 +247,58 @@ describe(`the ${storeName()} store`, () => {
       expect(await history({ from: '4711', limit: 2 })).toEqual([]);
       expect((await reader.history('microblog', 'none', { limit: 2 }))?.items).toEqual([]);
       expect(await reader.history('portfolio', 'none', { limit: 2 })).toBeUndefined();
+    });
+
+    test('a user with their list of the newest items, and whether there are more', async () => {
+      const newest = async (user: string) => await reader.newest('microblog', user, 'posts');
+      for (const [user, hasMore] of [
+        ['one', true],
+        ['none', false],
+      ] as const) {
+        const found = (await newest(user)) as Newest;
+        const items = await reader.items('microblog', user, 'posts', { gzip: true });
+        expect(found).toEqual({
+          profile: await reader.profile('microblog', user),
+          list: { etag: items?.etag, body: items?.body },
+          hasMore,
+          hasCopies: false,
+        });
+      }
+      expect(await newest('nobody')).toBeUndefined();
+    });
+
+    test('an item with its user and the ids of those beside it', async () => {
+      const profile = await reader.profile('microblog', 'one');
+      for (const [id, older, newer] of [
+        ['20', '19', undefined],
+        ['4', '3', '5'],
+        ['1', undefined, '2'],
+      ] as const) {
+        const record = (await reader.history('microblog', 'one', { from: id, limit: 1 }))?.items[0]?.record;
+        expect(await reader.item('microblog', 'one', id)).toEqual({ profile, record, older, newer });
+      }
+      for (const [user, id] of [
+        ['one', '4711'],
+        ['none', '4'],
+        ['nobody', '4'],
+      ] as const)
+        expect(await reader.item('microblog', user, id)).toBeUndefined();
+    });
+
+    test('a list that is longer than a history is left out', async () => {
+      const url = await newDatabase();
+      const items = (count: number, letter: string) =>
+        Array.from({ length: count }, (_, nth) => shot(nth + 1, 1, { description: letter.repeat(60_000) }));
+      for (const [count, letter, isThere] of [
+        [2, 'x', true],
+        [3, 'x', false],
+      ] as const) {
+        await importInto(url, ['-'], ndjson(folio(1, 'ada'), ...items(count, letter)));
+        const own = await openReader(url);
+        const { list } = (await own.newest('portfolio', 'ada', 'Shots')) as Newest;
+        expect([count, list.body !== null]).toEqual([count, isThere]);
+        await own.close();
+      }
     });
 
     test('of long items, a history has those that fit, and the id of the next one', async () => {

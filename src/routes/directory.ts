@@ -121,7 +121,7 @@ function addList(
     // Every name, and everything that is looked for, would be an address of its own in a cache.
     const isKept = request.query.after === undefined && request.query.q === undefined;
     const kept = isKept ? caching(config) : PRIVATE;
-    const pictures = await readPictures(users.map(({ avatar }) => avatar));
+    const pictures = await readPictures(users.map(({ avatar }) => avatar).join(' '));
     const shown = [url, after, around, users.map(({ etag }) => etag), ...pictures];
     const etag = computeEtag(settings + JSON.stringify(shown));
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {

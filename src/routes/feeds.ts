@@ -57,8 +57,8 @@ function createFeedSender(
     const from = archive === undefined || isId(archive) ? archive : '0';
     const feed = await readFeed(store, family, key, from);
     if (feed === undefined) return sendAbsence(reply, username);
-    const { profile, records, older } = feed;
-    if (archive !== undefined && records.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
+    const { profile, behind: older } = feed;
+    if (archive !== undefined && feed.isEmpty) throw new RequestError('ROUTE_NOT_FOUND');
     const etag = joinEtags(version(), profile.etag, feed.etag);
     // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
     const kept = archive === undefined || isFeedBorder(archive) ? caching(config) : PRIVATE;

@@ -2,7 +2,9 @@
 // that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
-import { type History, type ItemSize, MOST_BYTES, type Reader } from '../stores/reader.ts';
+import { unpackedText } from '../stores/packing.ts';
+import { type Answer, type History, type ItemSize, MOST_BYTES, type Reader } from '../stores/reader.ts';
+import { VARIANTS, type Variant } from '../variants.ts';
 
 /** Ids are 1 to 2^63-1. */
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -23,21 +25,53 @@ function countFitting(items: readonly ItemSize[]): number {
   return found === -1 ? items.length : found;
 }
 
-/** The first of the items that were found. `behind` is the id of the item behind them. */
-function takePart({ profile, items, next }: History, count: number) {
-  const shown = items.slice(0, count);
-  const last = shown.at(-1)?.id;
-  const behind = items[count]?.id ?? next;
-  return { profile, records: shown.map(({ record }) => record), last, behind };
+/** A user and some of their items. */
+export interface Part {
+  readonly profile: Answer;
+  /** Of the items, and of what else of the user's data shapes a page or feed of them. */
+  readonly etag: string;
+  /** The records as a JSON array. */
+  items(): string;
+  /** Everything that may name copies of pictures. */
+  texts(): string;
+  readonly hasOlder: boolean;
+  readonly newer?: string | undefined;
 }
 
-/** The newest items; `older` is the last of them if there are more. */
-export async function readNewest(store: Reader, family: Family, userKey: string, most = ITEM_CAP) {
-  const history = await store.history(family, userKey, { limit: most + 1 });
-  if (history === undefined) return undefined;
-  const { last, behind, ...part } = takePart(history, most);
-  const older = behind && last;
-  return { ...part, etag: computeEtag([...part.records, older].join()), older, newer: undefined };
+/** The first of the items that were found. `behind` is the id of the item behind them; the page shows also `newer`. */
+function takePart({ profile, items, next }: History, count: number, newer?: string) {
+  const shown = items.slice(0, count).map(({ record }) => record);
+  const text = shown.join();
+  const behind = items[count]?.id ?? next;
+  return {
+    profile,
+    etag: computeEtag([text, behind, newer].join()),
+    items: () => `[${text}]`,
+    texts: () => profile.body + text,
+    isEmpty: shown.length === 0,
+    hasOlder: behind !== undefined,
+    behind,
+  };
+}
+
+/** The newest items, which are those of the stored list: to read them one by one costs five times as much. */
+export async function readNewest(
+  store: Reader,
+  variant: Variant,
+  userKey: string,
+): Promise<Part | undefined> {
+  const { family, collection } = VARIANTS[variant];
+  const newest = await store.newest(family, userKey, collection);
+  if (newest === undefined) return undefined;
+  const { profile, list, hasMore, hasCopies } = newest;
+  const { body } = list;
+  if (body === null) {
+    const history = await store.history(family, userKey, { limit: ITEM_CAP + 1 });
+    return history && takePart(history, ITEM_CAP);
+  }
+  const items = () => unpackedText(body).slice(`{"${collection}":`.length, -1);
+  const texts = () => (hasCopies ? profile.body + items() : '');
+  return { profile, etag: hasMore ? `${list.etag}-more` : list.etag, items, texts, hasOlder: hasMore };
 }
 
 /** Further items, at most, where no border ends them before. */
@@ -48,9 +82,7 @@ export async function readFeed(store: Reader, family: Family, userKey: string, a
   const least = archive === undefined ? ITEM_CAP : 1;
   const from = archive === undefined ? {} : { from: archive };
   const history = await store.history(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
-  if (history === undefined) return undefined;
-  const { behind: older, ...part } = takePart(history, countInFeed(history.items, least));
-  return { ...part, etag: computeEtag([...part.records, older].join()), older };
+  return history && takePart(history, countInFeed(history.items, least));
 }
 
 const countInFeed = (items: readonly { id: string }[], least: number) =>
@@ -72,8 +104,8 @@ export function listArchives(items: readonly ItemSize[]): string[] {
 const PAGE_SIZE = 30;
 
 /**
- * The items of a page that are older than one, up to a border; `older` is the last one of them if there are more, and `newer`
- * what the page before begins behind: undefined for the page of the newest.
+ * The items of a page that are older than one, up to a border; `newer` is what the page before begins behind: undefined for
+ * the page of the newest.
  */
 export async function readOlder(store: Reader, family: Family, userKey: string, before: string) {
   const [history, ahead] = await Promise.all([
@@ -81,11 +113,9 @@ export async function readOlder(store: Reader, family: Family, userKey: string, 
     store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
   if (history === undefined || history.items.length === 0) return undefined;
-  const { last, behind, ...part } = takePart(history, countOnPage(history.items));
-  const older = behind && last;
   const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
   const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
-  return { ...part, etag: computeEtag([...part.records, older, newer].join()), older, newer };
+  return { ...takePart(history, countOnPage(history.items), newer), newer };
 }
 
 /** How many of these items are on a page that begins with the first one. */
@@ -107,16 +137,12 @@ export function listOlder(items: readonly ItemSize[]): string[] {
   return found;
 }
 
-/** An item, and the ids of those beside it. */
+/** An item; the ids of those beside it are `behind` and `newer`. */
 export async function readItem(store: Reader, family: Family, userKey: string, id: string) {
-  const [history, [newer]] = await Promise.all([
-    store.history(family, userKey, { from: id, limit: 2 }),
-    store.historySizes(family, userKey, { from: id, limit: 1, skip: 1, side: 'newer' }),
-  ]);
-  if (history === undefined) return undefined;
-  const { behind: older, ...part } = takePart(history, 1);
-  const etag = computeEtag([...part.records, older, newer?.id].join());
-  return { ...part, etag, older, newer: newer?.id };
+  const found = await store.item(family, userKey, id);
+  if (found === undefined) return undefined;
+  const { profile, record, older: next, newer } = found;
+  return { ...takePart({ profile, items: [{ id, record }], next }, 1, newer), newer };
 }
 
 /** The index of the first item that ends a part, of those from `least` on. */

@@ -10,15 +10,14 @@ const NAME = new RegExp(`^${COPY}`);
 /** A page of the longest history shows fewer. */
 const MOST_PICTURES = 200;
 
-/** Reads what is known of the copies that texts name, in one query; without copies there is none. */
+/** Reads what is known of the copies that a text names, in one query; without copies there is none. */
 export function createPictureReader(config: Config, store: Reader) {
   const start = `${findMediaUrl(config)}/`;
 
-  return async (texts: readonly string[]): Promise<KnownPictures> => {
+  return async (text: string): Promise<KnownPictures> => {
     // Of records as they are stored: JSON escapes nothing in such an address.
-    const files = texts
-      .flatMap((text) => text.split(start).slice(1))
-      .flatMap((rest) => NAME.exec(rest) ?? []);
+    const rests = text.split(start).slice(1);
+    const files = rests.flatMap((rest) => NAME.exec(rest) ?? []);
     if (files.length === 0) return new Map();
     const found = await store.pictures([...new Set(files)].slice(0, MOST_PICTURES));
     return new Map(

@@ -16,17 +16,17 @@ import { nearest } from '../records/nearest.ts';
 import { ID } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
 import { searchKey } from '../records/words.ts';
-import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { createItemPage } from '../views/item-page.ts';
 import { missingPage, type PageLink } from '../views/page.ts';
 import type { Item, Person } from '../views/person.ts';
 import { createPersonPage, missingPerson } from '../views/person-page.ts';
 import type { KnownPictures } from '../views/pictures.ts';
-import { parsePerson, type StoredPerson } from '../views/read-person.ts';
+import { parsePerson } from '../views/read-person.ts';
 import { isForPeople, varyByAccept } from './error-pages.ts';
 import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
-import { isId, isPageBorder, readItem, readNewest, readOlder } from './history.ts';
+import { isId, isPageBorder, type Part, readItem, readNewest, readOlder } from './history.ts';
 import { lookupResponses, UserInput } from './lookup.ts';
 import { createPictureReader, picturesTag } from './page-pictures.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
@@ -94,14 +94,14 @@ function createPersonSender(options: PeopleOptions) {
     const { username } = request.params;
     const key = userKey(username);
     const isNewest = before === undefined;
-    const found = await (isNewest ? readNewest(store, family, key) : readOlder(store, family, key, before));
+    const found = await (isNewest ? readNewest(store, variant, key) : readOlder(store, family, key, before));
     if (found === undefined) return sendUnknown(request, reply, username, isNewest ? undefined : '');
-    const { older } = found;
     // Any item may begin a page, but only some do on the way from the newest to the oldest.
     const isKept = isNewest || (isPageBorder(before) && /\?before=\d+$/.test(request.url));
-    return sendPage(reply, { ...found, key, isKept, isLasting: isNewest }, (person, pictures) => {
+    return sendPage(reply, found, { key, isKept, isLasting: isNewest }, (person, pictures) => {
       const newer = isNewest ? undefined : (olderAddress(found.newer) ?? encodeURIComponent(person.username));
-      return render(person, { before, older: olderAddress(older), newer, pictures });
+      const older = found.hasOlder ? olderAddress(person.items.at(-1)?.id) : undefined;
+      return render(person, { before, older, newer, pictures });
     });
   };
 }
@@ -120,20 +120,17 @@ function createItemSender(options: PeopleOptions) {
     const { username, item: id = '' } = request.params;
     const key = userKey(username);
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
-    if (found === undefined || found.records.length === 0)
-      return sendUnknown(request, reply, username, '../');
-    const { newer, older } = found;
-    return sendPage(reply, { ...found, key, isKept: true }, (person, pictures) =>
+    if (found === undefined) return sendUnknown(request, reply, username, '../');
+    const { newer, behind: older } = found;
+    return sendPage(reply, found, { key, isKept: true }, (person, pictures) =>
       render({ person, item: person.items[0] as Item, newer, older, pictures }),
     );
   };
 }
 
-/** A part of a user's items, as of one moment. */
-interface Part extends StoredPerson {
+interface Keeping {
+  /** Of the user's name. */
   readonly key: string;
-  readonly profile: Answer;
-  readonly etag: string;
   /** Whether shared caches may keep the page. */
   readonly isKept: boolean;
   /** Whether caches are purged when the page changes: when copies of pictures of older items are linked, they are not. */
@@ -151,11 +148,11 @@ function createPageSender({ config, mount, store }: PeopleOptions, version: () =
   return async (
     reply: FastifyReply,
     part: Part,
+    { key, isKept, isLasting = false }: Keeping,
     render: (person: Person, pictures: KnownPictures) => string,
   ): Promise<FastifyReply> => {
-    const { key, profile, records, etag, isKept, isLasting = false } = part;
-    const pictures = await readPictures([String(profile.body), ...records]);
-    const tags = [version(), profile.etag, etag, ...picturesTag(pictures)];
+    const pictures = await readPictures(part.texts());
+    const tags = [version(), part.profile.etag, part.etag, ...picturesTag(pictures)];
     const headers = { ...page, ...(isKept ? caching(config) : PRIVATE), etag: joinEtags(...tags) };
     tagUser(reply.raw, family, key, isLasting);
     return sendRendered(reply, headers, () => render(parsePerson(variant, part), pictures));

@@ -60,7 +60,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
     /** Sends the rendered user. Returns false, and sends nothing, if there is no such user. */
     async send(reply: FastifyReply, name: string, template: Template): Promise<boolean> {
       const key = userKey(name);
-      const found = await readNewest(store, family, key, template.mostItems);
+      const found = await readNewest(store, variant, key);
       if (found === undefined) return false;
       const tags = [template.version(), found.profile.etag, found.etag];
       if (matches(reply.request.headers['if-none-match'], joinEtags(...tags))) {
@@ -68,7 +68,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
         sendNotModified(reply, { ...template.headers, etag: joinEtags(...tags) });
         return true;
       }
-      const person = parsePerson(variant, found);
+      const person = parsePerson(variant, found, template.mostItems);
       const rendered = await template.render(person);
       const { incomplete } = rendered as Partial<IncompleteReply>;
       const etag = joinEtags(...tags, ...(incomplete === undefined ? [] : ['incomplete']));

@@ -1,6 +1,7 @@
 // A user's items from one of them on, in text that SQLite and PostgreSQL both understand.
 import { type Family, findKind } from '../records/kinds.ts';
 import { type MemberSql, servedText } from './media-statements.ts';
+import type { SqlAdapter } from './sql-adapter.ts';
 
 const SIDES = { older: ['<=', 'DESC'], newer: ['>=', 'ASC'] } as const;
 export type Side = keyof typeof SIDES;
@@ -25,6 +26,25 @@ export function selectHistory(family: Family, side: Side, columns: string): stri
     WHERE ${ofUser} AND ($2 = '' OR id = CAST(nullif($2, '') AS bigint))
     ORDER BY date DESC, id DESC LIMIT 1)
   ORDER BY items.date ${order}, items.id ${order} LIMIT $3 + 0 OFFSET $4 + 0`;
+}
+
+/**
+ * An item with its user: the profile's ETag and text, the record as it is served, and the ids of the next older and newer ones.
+ * $1: the key of the user's name; $2: the item's id.
+ */
+export function selectItem(family: Family, { member, bytes }: Pick<SqlAdapter, 'member' | 'bytes'>): string {
+  const beside = (sign: string, order: string) => `(
+    SELECT CAST(other.id AS text) FROM items AS other
+    WHERE other.family = '${family}' AND other.owner = items.owner AND (other.date, other.id) ${sign} (items.date, items.id)
+    ORDER BY other.date ${order}, other.id ${order} LIMIT 1)`;
+  const record = `CASE WHEN (SELECT media_url FROM vitrine) IS NULL THEN record ELSE ${servedItem(family, member)} END`;
+  return `
+  SELECT etag, ${bytes('profile')} AS profile, ${bytes(record)} AS record,
+    ${beside('<', 'DESC')} AS older, ${beside('>', 'ASC')} AS newer
+  FROM (
+    SELECT id AS user_id, etag, coalesce(served, record) AS profile FROM profiles
+    WHERE family = '${family}' AND user_key = $1 || '') AS person
+  CROSS JOIN items WHERE family = '${family}' AND items.id = CAST($2 AS bigint) AND owner = user_id`;
 }
 
 export const forEachFamily = <T>(make: (family: Family) => T): Record<Family, T> => ({

@@ -83,6 +83,26 @@ export interface History {
   readonly next?: string | undefined;
 }
 
+/** A user with the list of their newest items, as of one moment. */
+export interface Newest {
+  readonly profile: Answer;
+  /** The body as it is stored; null if it is longer than a history may be. */
+  readonly list: Pick<Answer, 'etag' | 'body'>;
+  /** Whether there are more items than the list has. */
+  readonly hasMore: boolean;
+  /** Whether records may name copies of pictures. */
+  readonly hasCopies: boolean;
+}
+
+/** An item with its user, as of one moment, and the ids of those beside it. */
+export interface FoundItem {
+  readonly profile: Answer;
+  /** As it is served. */
+  readonly record: string;
+  readonly older?: string | undefined;
+  readonly newer?: string | undefined;
+}
+
 export interface HistoryOptions {
   /** The id of the item to begin with; the newest one if it is not given. */
   readonly from?: string;
@@ -119,6 +139,9 @@ export interface Reader {
   users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
   /** Those with a word that begins with this key, which is not empty; in the order of these words. */
   search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
+  /** The list is the one that `items` returns for the collection, in the form in which it is stored. */
+  newest(family: Family, userKey: string, collection: string): Awaitable<Newest | undefined>;
+  item(family: Family, userKey: string, id: string): Awaitable<FoundItem | undefined>;
   /** Also what the list of the newest items leaves out. Without items: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   /** How large the records of a history are, which are not read. */

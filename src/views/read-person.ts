@@ -28,18 +28,14 @@ const MAX_PARTS = 100;
 /** In characters of markup: an ampersand has five. A URL cannot be cut, so a longer one is left out. */
 const MAX_URL = 2000;
 
-/** A profile and items as they are stored. */
-export interface StoredPerson {
+/** A profile as it is stored, and items as a JSON array. */
+interface StoredPerson {
   readonly profile: { readonly body: Buffer | null };
-  readonly records: readonly string[];
+  items(): string;
 }
 
-export const parsePerson = (variant: Variant, { profile, records }: StoredPerson): Person =>
-  readPerson(
-    variant,
-    JSON.parse(String(profile.body)),
-    records.map((record) => JSON.parse(record)),
-  );
+export const parsePerson = (variant: Variant, { profile, items }: StoredPerson, mostItems?: number): Person =>
+  readPerson(variant, JSON.parse(String(profile.body)), JSON.parse(items()).slice(0, mostItems));
 
 /** `data` is a profile. */
 export function readPerson(variant: Variant, data: Data, items: readonly Data[]): Person {

@@ -1,11 +1,18 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
-import type { Family } from '../../records/kinds.ts';
+import { type Family, ITEM_CAP } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { forEachFamily, forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
+import {
+  forEachFamily,
+  forEachSide,
+  type Side,
+  selectHistory,
+  selectItem,
+  servedItem,
+} from '../history-statements.ts';
 import { factsByFile } from '../media-statements.ts';
-import { answerWith } from '../packing.ts';
+import { answerWith, unpackedSize } from '../packing.ts';
 import {
   type Answer,
   type Counts,
@@ -83,6 +90,16 @@ const SEARCH = selectUsers(
    WHERE profiles.family = $1 AND profiles.id = alike.id`,
   'word, id',
 );
+const NEWEST = {
+  name: 'newest',
+  text: `SELECT generation, profiles.etag, coalesce(served, record), lists.etag,
+      CASE WHEN octet_length(body) <= ${MOST_BYTES} THEN body END,
+      EXISTS (SELECT 1 FROM items WHERE items.family = $1 AND items.owner = profiles.id
+        ORDER BY date DESC, id DESC LIMIT 1 OFFSET ${ITEM_CAP}),
+      media_url IS NOT NULL
+    FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
+      ON family = $1 AND user_key = $2 AND collection = $3`,
+};
 /** A line for each item: its id, and its record if that fits. As JSON, a text full of quotes would cost twice as much. */
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
@@ -94,6 +111,11 @@ const historyQuery = (family: Family) => ({
         FROM (${selectHistory(family, 'older', 'items.id, items.date, record')}) AS found) AS part)
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
+const itemQuery = (family: Family) => ({
+  name: `item of ${family}`,
+  text: `SELECT generation, etag, profile, record, older, newer
+    FROM vitrine LEFT JOIN (${selectItem(family, { member, bytes: (text) => text })}) AS found ON true`,
+});
 const sizesQuery = (family: Family, side: Side) =>
   select(
     `${side} sizes of ${family}`,
@@ -101,6 +123,7 @@ const sizesQuery = (family: Family, side: Side) =>
        ${selectHistory(family, side, 'items.id::text AS id, octet_length(record) AS bytes')}) AS page`,
   );
 const HISTORIES = forEachFamily(historyQuery);
+const ITEM_OF = forEachFamily(itemQuery);
 const SIZES = forEachSide(sizesQuery);
 
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
@@ -154,6 +177,21 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     users: (family, { after = '', upTo, skip = 0, limit }) =>
       readJson(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
     search: (family, key, limit) => readJson(SEARCH, family, key, key + LAST, limit),
+    async newest(family, userKey, collection) {
+      const query = { ...NEWEST, values: [family, userKey, collection] };
+      const [, etag, record, listEtag, hex, hasMore, hasCopies] = await read(query);
+      const profile = createAnswer(etag, record);
+      const body = hex == null ? undefined : Buffer.from(hex.slice(2), 'hex');
+      const list = { etag: String(listEtag), body: body && unpackedSize(body) <= MOST_BYTES ? body : null };
+      return profile && { profile, list, hasMore: hasMore === 't', hasCopies: hasCopies === 't' };
+    },
+    async item(family, userKey, id) {
+      const [, etag, text, record, older, newer] = await read({ ...ITEM_OF[family], values: [userKey, id] });
+      const profile = createAnswer(etag, text);
+      return (
+        profile && { profile, record: record ?? '', older: older ?? undefined, newer: newer ?? undefined }
+      );
+    },
     async history(family, userKey, { from = '', limit, skip = 0 }) {
       const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
       const [, etag, record, items] = await read(query);

@@ -1,11 +1,18 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
-import type { Family } from '../../records/kinds.ts';
+import { type Family, ITEM_CAP } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { forEachFamily, forEachSide, type Side, selectHistory, servedItem } from '../history-statements.ts';
+import {
+  forEachFamily,
+  forEachSide,
+  type Side,
+  selectHistory,
+  selectItem,
+  servedItem,
+} from '../history-statements.ts';
 import { factsByFile, MEDIA_URL, type PictureRow } from '../media-statements.ts';
-import { answerWith } from '../packing.ts';
+import { answerWith, unpackedSize } from '../packing.ts';
 import {
   type Answer,
   type History,
@@ -48,8 +55,18 @@ const FIND_PLAIN = find('profiles', '0', RECORD);
 const FIND_PACKED = find('profiles', 'packed IS NOT NULL', `coalesce(packed, ${RECORD})`);
 const FIND_LIST = `${find('lists', "body < x'20'", 'body')} AND collection = ?`;
 
-// `+?` and `? + 0`: SQLite looks at the value of a bare `LIMIT ?`, or of `family = ?` where rows are ordered, to plan, and so
-// plans anew for each call: 5 to 20 µs.
+// `+?` and `? + 0`: SQLite looks at the value of a bare `LIMIT ?`, or of `family = ?` where rows are ordered or tables joined,
+// to plan, and so plans anew for each call: 5 to 20 µs.
+const NEWEST = `
+  SELECT profiles.etag, ${RECORD}, lists.etag, CASE WHEN octet_length(body) <= ${MOST_BYTES} THEN body END,
+    EXISTS (SELECT 1 FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
+      ORDER BY date DESC, id DESC LIMIT 1 OFFSET ${ITEM_CAP}),
+    (SELECT media_url IS NOT NULL FROM vitrine)
+  FROM profiles CROSS JOIN lists
+  WHERE profiles.family = +? AND profiles.user_key = +?
+    AND lists.family = profiles.family AND lists.user_key = profiles.user_key AND collection = +?`;
+type NewestRow = [string, Buffer, string, Buffer | null, 0 | 1, 0 | 1];
+
 const FIRST_USERS = `
   SELECT record ->> 'username' FROM profiles WHERE family = +? ORDER BY id LIMIT ? + 0`;
 
@@ -143,12 +160,15 @@ function createListings(
   db: OpenDatabase,
   beginRead: () => void,
   findProfile: ReturnType<typeof createLookups>['profile'],
-): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'history' | 'historySizes'> {
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'newest' | 'item' | 'history' | 'historySizes'> {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const users = db.prepare(usersBy('>', 'ASC'));
   const usersBefore = db.prepare(usersBy('<=', 'DESC'));
   const search = db.prepare(SEARCH);
-  const { member } = sqlAdapter(db);
+  const newest = db.prepare(NEWEST).raw();
+  const adapter = sqlAdapter(db);
+  const { member } = adapter;
+  const item = forEachFamily((family) => db.prepare(selectItem(family, adapter)).raw());
   // As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin.
   const prepare = (family: Family, side: Side, ...columns: string[]) =>
     db.prepare(selectHistory(family, side, [SIZE, ...columns].join())).raw();
@@ -169,6 +189,27 @@ function createListings(
       beginRead();
       return search.all({ 1: family, 2: key, 3: key + LAST, 4: limit }) as UserEntry[];
     },
+    newest(family, userKey, collection) {
+      beginRead();
+      const row = newest.get(family, userKey, collection) as NewestRow | undefined;
+      if (row === undefined) return undefined;
+      const [etag, body, listEtag, list, hasMore, hasCopies] = row;
+      const fits = list !== null && unpackedSize(list) <= MOST_BYTES;
+      return {
+        profile: { etag, body },
+        list: { etag: listEtag, body: fits ? list : null },
+        hasMore: hasMore === 1,
+        hasCopies: hasCopies === 1,
+      };
+    },
+    item(family, userKey, id) {
+      beginRead();
+      const row = item[family].get({ 1: userKey, 2: id }) as ItemRow | undefined;
+      if (row === undefined) return undefined;
+      const [etag, body, record, older, newer] = row;
+      const profile = { etag, body };
+      return { profile, record: String(record), older: older ?? undefined, newer: newer ?? undefined };
+    },
     history(family, userKey, { from = '', limit, skip = 0 }) {
       // In one transaction with the items.
       const profile = findProfile(family, userKey);
@@ -188,6 +229,7 @@ function createListings(
 }
 
 const SIZE = 'CAST(items.id AS TEXT) AS id, octet_length(record) AS bytes';
+type ItemRow = [etag: string, profile: Buffer, record: Buffer, older: string | null, newer: string | null];
 type SizedRow = [id: string, bytes: number, record: Buffer];
 
 /** The rows up to the first one that does not fit, which is the last one read. */
