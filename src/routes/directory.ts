@@ -17,7 +17,12 @@ import { searchKey } from '../records/words.ts';
 import type { Reader } from '../stores/reader.ts';
 import { LAST } from '../stores/word-statements.ts';
 import { VARIANTS } from '../variants.ts';
-import { directoryJson, directoryPage, type Letter } from '../views/directory.ts';
+import {
+  createDirectoryJson,
+  createDirectoryPage,
+  type DirectoryPage,
+  type Letter,
+} from '../views/directory.ts';
 import { readPerson } from '../views/read-person.ts';
 import { createPictureReader } from './page-pictures.ts';
 import { pageRoute } from './person-pages.ts';
@@ -45,7 +50,11 @@ export const directory: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, o
   const mounts = listMounts(config);
   const headers = { 'content-type': JSON_TYPE };
   for (const mount of mounts)
-    addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, render: directoryJson });
+    addList(app, options, mount, {
+      url: `/people/${mount.variant}.json`,
+      headers,
+      render: createDirectoryJson(mount),
+    });
   done();
 };
 
@@ -57,7 +66,7 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
   const headers = { ...pageHeaders(config), ...caching(config) };
   for (const mount of mounts) {
     const url = `/people/${mount.variant}`;
-    addList(app, options, mount, { url, headers, render: directoryPage });
+    addList(app, options, mount, { url, headers, render: createDirectoryPage(config, mount) });
     const ofThisHost = { ...route, constraints: hostConstraint(mount.base) };
     app.get(`${url}/`, ofThisHost, (_request, reply) => void redirect(reply, `../${mount.variant}`));
   }
@@ -90,7 +99,7 @@ async function listInhabited(store: Reader, mounts: readonly Mount[]): Promise<M
 interface List {
   readonly url: string;
   readonly headers: Headers;
-  readonly render: typeof directoryPage;
+  readonly render: (page: DirectoryPage) => string;
 }
 
 /** The users of one variant, a page at a time. */
@@ -127,7 +136,7 @@ function addList(
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
       const people = users.slice(0, PAGE_SIZE).map((user) => readPerson(variant, { ...user }, []));
       const isLast = users.length <= PAGE_SIZE;
-      return render(mount, { people, after, isLast, pictures, ...around }, config);
+      return render({ people, after, isLast, pictures, ...around });
     });
   });
 

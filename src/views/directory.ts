@@ -6,7 +6,7 @@ import { VARIANTS, type Variant } from '../variants.ts';
 import { takeInitials } from '../web/shown.js';
 import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';
-import { layout } from './page.ts';
+import { createLayout } from './page.ts';
 import { LONGEST_TITLE, type Person, shortened } from './person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 
@@ -41,27 +41,29 @@ const NUMBER = new Intl.NumberFormat('en');
 const address = (file: string, after: string) =>
   after === '' ? file : `${file}?${new URLSearchParams({ after })}`;
 
-export function directoryPage(mount: Mount, page: DirectoryPage, config: Config): string {
+export function createDirectoryPage(config: Config, mount: Mount) {
   const { variant, base } = mount;
-  const { people, after, query, previous = '', isLast, pictures } = page;
   const look = createLook(config);
-  const source = createPictureSource(config, ROOT)(pictures);
-  const canonical = base.origin && `${base.origin}/people/${address(canonicalVariant(config, mount), after)}`;
-  const json =
-    query === undefined
-      ? address(`${variant}.json`, after)
-      : `${variant}.json?${new URLSearchParams({ q: query })}`;
-  const entries = people.map((person) => entry(person, variant, source));
-  const next = !isLast && query === undefined && people.at(-1)?.username;
-  return layout({
-    config,
-    root: ROOT,
-    name: 'people',
-    head: markup`<title>${look.titled(query === undefined ? TITLE : `${TITLE}: ${shortened(query, LONGEST_TITLE)}`)}</title>
+  const layout = createLayout(config, ROOT);
+  const findSource = createPictureSource(config, ROOT);
+  return (page: DirectoryPage): string => {
+    const { people, after, query, previous = '', isLast, pictures } = page;
+    const source = findSource(pictures);
+    const canonical =
+      base.origin && `${base.origin}/people/${address(canonicalVariant(config, mount), after)}`;
+    const json =
+      query === undefined
+        ? address(`${variant}.json`, after)
+        : `${variant}.json?${new URLSearchParams({ q: query })}`;
+    const entries = people.map((person) => entry(person, variant, source));
+    const next = !isLast && query === undefined && people.at(-1)?.username;
+    return layout({
+      name: 'people',
+      head: markup`<title>${look.titled(query === undefined ? TITLE : `${TITLE}: ${shortened(query, LONGEST_TITLE)}`)}</title>
     <meta name="description" content="Everybody with a page here, by name.">
     ${query !== undefined ? markup`<meta name="robots" content="noindex">` : canonical && markup`<link rel="canonical" href="${canonical}">`}
     <link rel="alternate" type="application/json" href="${json}">`,
-    main: markup`
+      main: markup`
       <h1>${TITLE}</h1>
       ${searchForm(variant, query)}
       ${query === undefined ? letterLinks(variant, page) : markup`<p role="status">${found(page)} <a href="${variant}">Everybody</a></p>`}
@@ -71,7 +73,8 @@ export function directoryPage(mount: Mount, page: DirectoryPage, config: Config)
         ${next && markup`<a rel="next" href="${address(variant, next)}">Next page</a>`}
       </nav>
     `,
-  });
+    });
+  };
 }
 
 /** A browser remembers what was looked for: the field is empty on a page of the whole list. */
@@ -111,15 +114,18 @@ function entry({ username, name, bio, smallAvatar }: Person, variant: string, so
         `;
 }
 
-export function directoryJson({ variant }: Mount, { people, isLast, query }: DirectoryPage): string {
-  const next = isLast || query !== undefined ? '' : address(`${variant}.json`, people.at(-1)?.username ?? '');
-  const entries = people.map(({ username, name }) => ({
-    username,
-    name,
-    page: `${variant}/${encodeURIComponent(username)}`,
-  }));
-  return JSON.stringify({ people: entries, next });
-}
+export const createDirectoryJson =
+  ({ variant }: Mount) =>
+  ({ people, isLast, query }: DirectoryPage): string => {
+    const next =
+      isLast || query !== undefined ? '' : address(`${variant}.json`, people.at(-1)?.username ?? '');
+    const entries = people.map(({ username, name }) => ({
+      username,
+      name,
+      page: `${variant}/${encodeURIComponent(username)}`,
+    }));
+    return JSON.stringify({ people: entries, next });
+  };
 
 /** The protocol allows 2,048. Who has a longer name is in the directory all the same. */
 const LONGEST_ADDRESS = 450;

@@ -5,10 +5,17 @@ import type { Mount } from '../config/mount.ts';
 import { takeInitials } from '../web/shown.js';
 import { createLook } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import { layout } from './page.ts';
+import { createLayout } from './page.ts';
 import { type Item, itemTitle, type Person, personTitle, shortened, textDirection } from './person.ts';
 import { extraLink, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
-import { byline, canonicalPage, LONGEST_DESCRIPTION, navigation, previewPicture } from './person-page.ts';
+import {
+  byline,
+  canonicalPage,
+  LONGEST_DESCRIPTION,
+  navigation,
+  type PagePlace,
+  previewPicture,
+} from './person-page.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 import { linked, written } from './text.ts';
 
@@ -26,15 +33,17 @@ const ROOT = '../../../';
 
 export function createItemPage(config: Config, mount: Mount): (view: ItemView) => string {
   const findSource = createPictureSource(config, ROOT);
+  const look = createLook(config);
+  const layout = createLayout(config, ROOT);
+  const place = { config, mount, look };
   return (view) => {
     const { person, item } = view;
     const { noun, username } = person;
     const source = findSource(view.pictures);
+    const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
     return layout({
-      config,
-      root: ROOT,
-      head: itemHead(config, mount, view),
-      links: navigation(config, mount, person, ROOT),
+      head: itemHead(place, view),
+      links: navigation(mount, person, ROOT, explorer),
       name: `single ${noun}`,
       direction: textDirection(`${item.title} ${item.text}`),
       main: markup`
@@ -52,9 +61,8 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
   };
 }
 
-function itemHead(config: Config, mount: Mount, view: ItemView): Markup {
+function itemHead({ config, mount, look }: PagePlace, view: ItemView): Markup {
   const { person, item, newer, older, pictures } = view;
-  const look = createLook(config);
   const title = itemTitle(item, person.noun);
   const profile = canonicalPage(config, mount, person);
   const page = profile && `${profile}/${item.id}`;

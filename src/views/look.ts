@@ -6,6 +6,8 @@ import { type Markup, markup } from './markup.ts';
 const OURS = { light: '#0c6b5b', dark: '#67d3bd' };
 const OUR_NAME = 'Vitrine';
 
+export type Look = ReturnType<typeof createLook>;
+
 export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: Config) {
   /** Where the logo is, seen from a page. */
   const logo = (root: string) =>

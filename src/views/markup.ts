@@ -24,7 +24,10 @@ function written(part: Part): string {
   if (typeof part === 'string') return escapeText(part);
   if (part === undefined || part === false) return '';
   if (part instanceof Markup) return part.text;
-  return Array.isArray(part) ? part.map(written).join('') : String(part);
+  if (!Array.isArray(part)) return String(part);
+  let text = '';
+  for (const each of part) text += written(each);
+  return text;
 }
 
 /** All but those that are neither escaped nor forbidden in XML nor halves of a character. Few texts have any. */

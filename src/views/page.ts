@@ -13,9 +13,7 @@ export interface PageLink {
 export const TRANSITION =
   '@media (prefers-reduced-motion: no-preference) { @view-transition { navigation: auto } }';
 
-interface Layout {
-  readonly config: Config;
-  readonly root: string;
+interface Page {
   readonly head: Markup;
   readonly main: Markup;
   readonly name: string;
@@ -24,33 +22,38 @@ interface Layout {
   readonly footer?: Markup;
 }
 
-export function layout({ config, root, head, main, name, links, direction = 'ltr', footer }: Layout): string {
+/** Lays pages out, with `root` as the way to the server's root; what they have in common is written once. */
+export function createLayout(config: Config, root: string) {
   const look = createLook(config);
   const people = look.people(root);
-  return markup`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    ${head}
-    <meta name="viewport" content="width=device-width, initial-scale=1">
+  const end = markup`<meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <meta name="theme-color" media="(prefers-color-scheme: light)" content="#e7edeb">
     <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0b1110">
     ${look.icon(root)}
     <style>${TRANSITION}</style>
-    <link rel="stylesheet" href="${root}person.css">
+    <link rel="stylesheet" href="${root}person.css">`;
+  const brand = look.brand(root, look.home(root));
+  const own = look.footer();
+  return ({ head, main, name, links, direction = 'ltr', footer }: Page): string =>
+    markup`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    ${head}
+    ${end}
   </head>
   <body class="${name}">
     <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
-      ${look.brand(root, look.home(root))}
+      ${brand}
       ${(links || people) && markup`<nav aria-label="Site">${people} ${links}</nav>`}
     </header>
     <main id="main" dir="${direction}" tabindex="-1">${main}</main>
     ${
       (footer || config.siteUrl) &&
       markup`<footer>
-      ${look.footer()}
+      ${own}
       ${footer}
     </footer>`
     }
@@ -67,9 +70,10 @@ export interface MissingPage {
 
 /** The empty case, with a way on. `root` is the way from the address that was asked for. */
 export const missingPage = (config: Config, root: string, { title, lead, links = [] }: MissingPage): string =>
-  layout({
+  createLayout(
     config,
     root,
+  )({
     name: 'missing',
     head: markup`<title>${createLook(config).titled(title)}</title>
     <meta name="robots" content="noindex">`,

@@ -3,10 +3,10 @@ import type { ProfilePage, WithContext } from 'schema-dts';
 import { type Config, canonicalVariant } from '../config/config.ts';
 import type { Mount } from '../config/mount.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
-import { takeInitials } from '../web/shown.js';
-import { createLook } from './look.ts';
+import { grouped, takeInitials } from '../web/shown.js';
+import { createLook, type Look } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import { layout, type MissingPage, type PageLink } from './page.ts';
+import { createLayout, type MissingPage, type PageLink } from './page.ts';
 import { findDirection, type Item, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
@@ -28,6 +28,8 @@ export function createPersonPage(config: Config, mount: Mount) {
   const root = '../../';
   const findSource = createPictureSource(config, root);
   const look = createLook(config);
+  const layout = createLayout(config, root);
+  const place = { config, mount, look };
   return (person: Person, extent: Extent = {}): string => {
     const { username, noun } = person;
     const segment = encodeURIComponent(username);
@@ -38,10 +40,8 @@ export function createPersonPage(config: Config, mount: Mount) {
     };
     const explorer = look.explorer(root, { variant: mount.variant, user: username });
     return layout({
-      config,
-      root,
-      head: personHead(config, mount, person, extent),
-      links: navigation(config, mount, person, root),
+      head: personHead(place, person, extent),
+      links: navigation(mount, person, root, explorer),
       main: (extent.before === undefined ? personMain : olderMain)(person, context, extent),
       name: noun,
       direction: findDirection(person),
@@ -68,11 +68,17 @@ export const canonicalPage = (config: Config, mount: Mount, { username }: Person
   mount.base.origin &&
   `${mount.base.origin}/people/${canonicalVariant(config, mount)}/${encodeURIComponent(username)}`;
 
+/** Where pages stand, and how they look. */
+export interface PagePlace {
+  readonly config: Config;
+  readonly mount: Mount;
+  readonly look: Look;
+}
+
 /** What search engines, link previews and feed readers find. */
-function personHead(config: Config, mount: Mount, person: Person, extent: Extent): Markup {
+function personHead({ config, mount, look }: PagePlace, person: Person, extent: Extent): Markup {
   const { before, older, newer, pictures } = extent;
   const { variant, base } = mount;
-  const look = createLook(config);
   const segment = encodeURIComponent(person.username);
   const title = personTitle(person);
   const description = shortened(
@@ -166,11 +172,14 @@ function linkedData(
   };
 }
 
-export function navigation(config: Config, { variant }: Mount, { username }: Person, root: string): Markup {
-  const explorer = createLook(config).explorer(root, { variant, user: username });
-  return markup`<a href="${root}feeds/${variant}/${encodeURIComponent(username)}.atom" title="A feed, for your feed reader">Follow</a>
+export const navigation = (
+  { variant }: Mount,
+  { username }: Person,
+  root: string,
+  explorer: string,
+): Markup =>
+  markup`<a href="${root}feeds/${variant}/${encodeURIComponent(username)}.atom" title="A feed, for your feed reader">Follow</a>
         <a href="${explorer}" title="The same as JSON">API</a>`;
-}
 
 /** Such names would take the height of the screen. */
 const LONG_NAME = 40;
@@ -257,16 +266,19 @@ const pageLinks = (noun: string, { older, newer }: Extent) =>
       </nav>`;
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const WHOLE = new Intl.NumberFormat('en');
 
 /** A zero says nothing: totals are often not imported. */
 function counts({ counts }: Person): Markup | undefined {
   const shown = counts.filter(([, digits]) => /[1-9]/.test(digits));
   if (shown.length === 0) return undefined;
   return markup`<dl class="counts">${shown.map(
-    ([label, digits]) =>
-      markup`<div><dt>${label}</dt><dd title="${digits}">${/^\d{1,30}$/.test(digits) ? (digits.length < 6 ? WHOLE : COMPACT).format(BigInt(digits)) : shortened(digits, 12)}</dd></div>`,
+    ([label, digits]) => markup`<div><dt>${label}</dt><dd title="${digits}">${shownCount(digits)}</dd></div>`,
   )}</dl>`;
+}
+
+function shownCount(digits: string): string {
+  if (!/^\d{1,30}$/.test(digits)) return shortened(digits, 12);
+  return digits.length < 6 ? grouped(String(Number(digits))) : COMPACT.format(BigInt(digits));
 }
 
 const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });

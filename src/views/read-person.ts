@@ -19,7 +19,8 @@ const BIO_COPIES = 2;
 const ESCAPED = /[&<>"']/g;
 const ESCAPED_SIZE = 6;
 const MOST_ESCAPED = 0.1;
-const MANY_ESCAPED = /^(?:[^&<>"']*[&<>"']){400}/;
+const MANY = 400;
+const MANY_ESCAPED = new RegExp(`^(?:[^&<>"']*[&<>"']){${MANY}}`);
 const MAX_TITLE = 200;
 const MAX_TAGS = 30;
 const MAX_TAG = 60;
@@ -82,8 +83,10 @@ const ILLEGAL = /["<>[\]\\^`{|}]|%(?![\da-f]{2})/gi;
 
 /** The URL as feed readers and validators want it; only a host may have brackets. */
 function readUrl(url = ''): string {
-  const written = url.length > MAX_URL ? '' : asUri(url);
-  return escapeText(written).length > MAX_URL ? '' : written;
+  if (url.length > MAX_URL) return '';
+  const written = asUri(url);
+  const isShort = written.length * ESCAPED_SIZE <= MAX_URL;
+  return isShort || escapeText(written).length <= MAX_URL ? written : '';
 }
 
 function asUri(url: string): string {
@@ -98,6 +101,7 @@ type TextReader = (text: string | undefined, copies?: number) => string;
 function createTextReader(): TextReader {
   let left = LONG_TEXTS;
   return (text = '', copies = 1) => {
+    if (text.length < MANY) return visible(text);
     if (text.length <= MAX_TEXT || text.length * copies > left) return shortText(text);
     const bytes = markupSize(text) * copies;
     const isShown = bytes <= left;
@@ -146,15 +150,16 @@ function readShot(shot: Data, readText: TextReader): Item {
   const address = (member: string) => readUrl(shot[member]);
   const shop = extra('Buy', address('url_purchased'));
   const file = extra('File', address('attachment'));
+  const [large, small] = [address('large_image'), address('image')];
   return {
     id: shot.id ?? '',
     token: shot.token_id ?? '',
     title: visible(cut(shot.title, MAX_TITLE)) || 'Untitled',
     text: readText(shot.description),
     date: timestamp(shot.date),
-    url: shop.url || file.url || address('large_image'),
-    image: address('large_image') || address('image'),
-    smallImage: address('image') || address('large_image'),
+    url: shop.url || file.url || large,
+    image: large || small,
+    smallImage: small || large,
     tags: readTags(shot.tags),
     price: visible(cut(shot.price_item, MAX_TAG)),
     extras: [shop, file].filter(({ url }) => url),

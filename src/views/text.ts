@@ -15,7 +15,12 @@ const LANGUAGES = [
 const LONGEST_SAMPLE = 300;
 
 /** Attributes by which a browser sets the text, and a screen reader speaks it. */
-export const written = (text: string): Markup => markup` dir="auto"${spoken(text)}`;
+export function written(text: string): Markup {
+  const language = spoken(text);
+  return language === undefined ? AUTO : markup` dir="auto"${language}`;
+}
+
+const AUTO = markup` dir="auto"`;
 
 export function spoken(text: string): Markup | undefined {
   const sample = text.slice(0, LONGEST_SAMPLE);
@@ -43,8 +48,8 @@ const MOST_LINKS = 50;
 
 /** The text with links of its URLs, and of its @names if there is an address for them. */
 export function linked(text: string, mention?: (name: string) => string): Markup {
-  // Most texts have none, and `matchAll` costs as much as all else.
-  if (text.search(LINK) === -1) return markup`${text}`;
+  // Most texts have none, and the pattern costs as much as all else.
+  if (!text.includes('@') && !text.includes('://')) return markup`${text}`;
   const parts: (Markup | string)[] = [];
   let end = 0;
   for (const { 0: found, index } of text.matchAll(LINK).take(MOST_LINKS)) {

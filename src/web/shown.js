@@ -11,8 +11,11 @@ export const HUES = [
 ];
 
 /** The number of a hue, always the same for the same text. */
-export const chooseHue = (seed) =>
-  [...seed].reduce((sum, character) => (sum * 31 + character.codePointAt(0)) % 3600, 7) % HUES.length;
+export function chooseHue(seed) {
+  let sum = 7;
+  for (const character of seed) sum = (sum * 31 + character.codePointAt(0)) % 3600;
+  return sum % HUES.length;
+}
 
 /** The text if it has a visible character, otherwise ''. */
 export const visible = (text) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text) ? text : '');
