@@ -180,17 +180,20 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     async newest(family, userKey, collection) {
       const query = { ...NEWEST, values: [family, userKey, collection] };
       const [, etag, record, listEtag, hex, hasMore, hasCopies] = await read(query);
-      const profile = createAnswer(etag, record);
+      if (etag == null) return undefined;
       const body = hex == null ? undefined : Buffer.from(hex.slice(2), 'hex');
-      const list = { etag: String(listEtag), body: body && unpackedSize(body) <= MOST_BYTES ? body : null };
-      return profile && { profile, list, hasMore: hasMore === 't', hasCopies: hasCopies === 't' };
+      return {
+        profile: { etag, body: Buffer.from(record as string) },
+        list: { etag: String(listEtag), body: body && unpackedSize(body) <= MOST_BYTES ? body : null },
+        hasMore: hasMore === 't',
+        hasCopies: hasCopies === 't',
+      };
     },
     async item(family, userKey, id) {
       const [, etag, text, record, older, newer] = await read({ ...ITEM_OF[family], values: [userKey, id] });
-      const profile = createAnswer(etag, text);
-      return (
-        profile && { profile, record: record ?? '', older: older ?? undefined, newer: newer ?? undefined }
-      );
+      if (etag == null) return undefined;
+      const profile = { etag, body: Buffer.from(text as string) };
+      return { profile, record: record ?? '', older: older ?? undefined, newer: newer ?? undefined };
     },
     async history(family, userKey, { from = '', limit, skip = 0 }) {
       const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
