@@ -21,6 +21,8 @@ describeInBrowser('the page of a person', (eye) => {
       ...numbers.map((nth) => shot(nth, 1, { title: long, description: long, tags: long, price_item: long })),
       folio(2, 'مريم', { name: 'مريم العلي', bio: 'خط عربي وتصميم', location: 'القاهرة' }),
       shot(20, 2, { title: 'لوحة', description: 'حبر على ورق' }),
+      folio(4, 'two'),
+      ...[40, 41].map((id) => shot(id, 4, { date: '2026-09-12 10:00:00' })),
       folio(3, 'words'),
       shot(30, 3, { title: 'Donaudampfschifffahrt'.repeat(9), description: 'a word '.repeat(25) }),
       shot(31, 3, { tags: Array.from('123456', (nth) => 'tag'.repeat(15) + nth).join() }),
@@ -129,10 +131,12 @@ describeInBrowser('the page of a person', (eye) => {
     '/people/b/ada?before=767',
     '/people/b?q=a',
     '/explore?user=ada',
+    '/people/b/two',
   ])(
     '%s is as wide as the screen with letters of twice the size, and no label leaves its place',
     async (path) => {
-      const page = await eye.open(people.url + path, { viewport: { width: 390, height: 844 } });
+      const { url } = path.endsWith('two') ? awkward : people;
+      const page = await eye.open(url + path, { viewport: { width: 320, height: 844 } });
       await page.evaluate("document.documentElement.style.fontSize = '32px'");
       expect(await overhang(page)).toBe(0);
       const isCut = '({ scrollWidth, clientWidth }) => scrollWidth > clientWidth';
