@@ -146,6 +146,11 @@ test.each([
   ['/people/b.json?x=1&after=', '/people/b.json'],
   ['/people/b?hereafter=x', '/people/b'],
   ['/people/b/ada?after=x', '/people/b/ada'],
+  ['/people/b/ada?before=7', '/people/b/ada?before=7'],
+  ['/people/b/ada?x=1&before=7', '/people/b/ada?x=1&before=7'],
+  ['/people/b/ada?before=&x=1', '/people/b/ada'],
+  ['/people/b/ada/8?before=7', '/people/b/ada/8'],
+  ['/people/b?before=7', '/people/b'],
   ['/oembed?url=http%3A%2F%2Fx', '/oembed?url=http%3A%2F%2Fx'],
 ])('proxies ask for %s as %s', (asked, sent) => {
   const { none } = lookupQuery({ queryBases: ['/a'] } as unknown as PrintInput);

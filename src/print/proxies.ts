@@ -190,11 +190,15 @@ function originHeader(corsOrigin: PrintInput['corsOrigin']): string[] {
 const USER = '(?:u|%75)(?:s|%73)(?:e|%65)(?:r|%72)';
 const POST = '(?:p|%70)(?:o|%6[fF])(?:s|%73)(?:t|%74)';
 
+/** The list of people and the page of one, up to a parameter. */
+const LIST = '/people/[a-z](?:\\.json)?\\?(?:.*&)?';
+const PAGE = '/people/[a-z]/[^/?]+\\?(?:.*&)?';
+
 /**
  * Only `user` and `post` matter to lookups, and only at the addresses of variants that have them in the query. Proxies drop
- * all others, so that those cannot fill a cache with copies. Parts of the list of people, and oEmbed, keep their queries:
- * no shared cache stores these answers. The patterns match a path with its query, in PCRE's syntax; of `user` and `post`
- * with other parameters, only where each stands there once.
+ * all others, so that those cannot fill a cache with copies. Parts of the list of people, pages of older items, and oEmbed keep
+ * their queries: of these, shared caches store a few pages only. The patterns match a path with its query, in PCRE's syntax; of
+ * `user` and `post` with other parameters, only where each stands there once.
  */
 export function lookupQuery({ queryBases }: PrintInput) {
   const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
@@ -207,7 +211,7 @@ export function lookupQuery({ queryBases }: PrintInput) {
     userAndPost: `^(${paths})\\?(?=(?:.*&)?${USER}${value})(?=(?:.*&)?${POST}${value}).*$`,
     user: `^(${paths})\\?(?!(?:.*&)?${POST}(?:[=&]|$))(?:.*&)?${USER}(=[^&]*)?(?:&.*)?$`,
     /** The path alone, where no query matters. */
-    none: `^(?!(?:${paths})\\?|/oembed\\?|/people/[a-z](?:\\.json)?\\?(?:.*&)?(?:after|q)=[^&])([^?]*)\\?.*$`,
+    none: `^(?!(?:${paths})\\?|/oembed\\?|${LIST}(?:after|q)=[^&]|${PAGE}before=[^&])([^?]*)\\?.*$`,
   };
 }
 
