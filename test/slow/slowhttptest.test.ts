@@ -9,7 +9,7 @@ import { type Server, startServer } from '../rig.ts';
 import { startLoad, until } from '../stress.ts';
 
 const ADDRESSES = ['/a/api/?user=ada', '/b/api/username/ada/shots'];
-const TIMEOUTS = { REQUEST_TIMEOUT: '3s', KEEP_ALIVE_TIMEOUT: '3s', WRITE_TIMEOUT: '4s' };
+const TIMEOUTS = { REQUEST_TIMEOUT: '5s', KEEP_ALIVE_TIMEOUT: '4s' };
 
 /** The server and the attacker each need a descriptor per socket, and some for themselves. */
 function socketsAllowed(): number {
