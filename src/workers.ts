@@ -11,8 +11,15 @@ import type { Observer } from './http/observations.ts';
 import { type Health, openAdmin } from './server/admin.ts';
 import { type StartOptions, serve } from './server/serve.ts';
 
-/** What a worker answers when the supervisor asks. */
-type WorkerReport = [Health, Awaited<ReturnType<Registry['getMetricsAsJSON']>>];
+/** What a worker tells: where it serves, and then what the supervisor asks for. */
+interface WorkerMessages {
+  readonly serving: string;
+  readonly health: Health;
+  readonly metrics: Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+}
+type WorkerMessage = {
+  [Name in keyof WorkerMessages]: readonly [Name, WorkerMessages[Name]];
+}[keyof WorkerMessages];
 
 const serving = new Set<Worker>();
 let isStopping = false;
@@ -57,7 +64,8 @@ async function start(log: Logger): Promise<string> {
   // Each question that waits for its answer listens.
   const worker = cluster.fork().setMaxListeners(0);
   const started = Promise.withResolvers<string>();
-  worker.once('message', (url) => {
+  worker.on('message', ([name, message]: WorkerMessage) => void worker.emit(name, message));
+  worker.once('serving', (url) => {
     serving.add(worker);
     started.resolve(url);
   });
@@ -82,25 +90,27 @@ async function stopWorkers(): Promise<void> {
 
 /** Requests may come while any worker is ready. */
 async function findHealth(): Promise<Health> {
-  const answers = (await askWorkers()).map(([health]) => health);
+  const answers = await askWorkers('health');
   const ready = answers.find(({ unready }) => unready === undefined);
   return ready ?? answers[0] ?? { unready: 'No worker answers.' };
 }
 
 async function addUpMetrics() {
-  const all = (await askWorkers()).map(([, metrics]) => metrics);
+  const all = await askWorkers('metrics');
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
-/** Without the reports of a worker that has just died or does not answer within two seconds. */
-async function askWorkers(): Promise<WorkerReport[]> {
-  const reports = [...serving].map((worker) => {
+/** Without the answer of a worker that has just died or does not answer within two seconds. */
+async function askWorkers<Question extends 'health' | 'metrics'>(
+  question: Question,
+): Promise<WorkerMessages[Question][]> {
+  const answers = [...serving].map((worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
-    worker.send('report', () => {});
-    const reported = once(worker, 'message', { signal: AbortSignal.timeout(2000) });
-    return reported.then(([report]) => report as WorkerReport).catch(() => undefined);
+    worker.send(question, () => {});
+    const answered = once(worker, question, { signal: AbortSignal.timeout(2000) });
+    return answered.then(([answer]) => answer as WorkerMessages[Question]).catch(() => undefined);
   });
-  return (await Promise.all(reports)).filter((report) => report !== undefined);
+  return (await Promise.all(answers)).filter((answer) => answer !== undefined);
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */
@@ -110,9 +120,14 @@ export async function serveAsWorker(config: Config, log: Logger, options: StartO
   const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };
   const { registry, health, ...running } = await serve(config, log.child({ worker: worker.id }), start);
   // Without the supervisor nothing reads messages; Node then ends the worker.
-  const send = (message: string | WorkerReport) => worker.send(message, () => {});
-  const report = async () => send([await health(), await (await registry()).getMetricsAsJSON()]);
-  worker.on('message', () => report().catch((err) => log.error({ err }, 'the supervisor gets no answer')));
-  send(running.url);
+  const send = (...message: WorkerMessage) => worker.send(message, () => {});
+  const answer = async (question: 'health' | 'metrics') =>
+    question === 'health'
+      ? send(question, await health())
+      : send(question, await (await registry()).getMetricsAsJSON());
+  worker.on('message', (question) =>
+    answer(question).catch((err) => log.error({ err }, 'the supervisor gets no answer')),
+  );
+  send('serving', running.url);
   return running;
 }

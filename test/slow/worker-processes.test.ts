@@ -143,7 +143,7 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
   });
 });
 
-it('are ready at once, although a module for metrics takes longer to load than a question may', async () => {
+it('answer at once, although a module for metrics takes longer to load than an answer may', async () => {
   const preload = loadedFirst(`import cluster from 'node:cluster';
     import { registerHooks } from 'node:module';
     const isSlow = (url) => cluster.isWorker && url.includes('metric-table');
@@ -151,6 +151,7 @@ it('are ready at once, although a module for metrics takes longer to load than a
     registerHooks({ load: (url, context, next) => (isSlow(url) && wait(), next(url, context)) });`);
   const server = await startServer({ WORKERS: '2', ADMIN_PORT: '0', NODE_OPTIONS: preload });
   expect((await ask(adminOf(server), '/readyz')).body).toBe('{"status":"ready"}');
+  expect((await ask(adminOf(server), '/metrics')).body).toMatch(/^vitrine_ready 1$/m);
   await server.stop();
 });
 
