@@ -41,24 +41,18 @@ export function writeAnswer(
 ): void {
   const request = response.req;
   const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
-  if (body === null || known === ANY) {
-    response.writeHead(304, headers);
-    return sendLater(response, observe, { type: 'response', request, operation, status: 304, bytes: 0 });
-  }
-  if (isGzip) headers.push('content-encoding', 'gzip');
-  response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(body.length), ...headers]);
-  const bytes = request.method === 'HEAD' ? 0 : body.length;
-  sendLater(response, observe, { type: 'response', request, operation, status: 200, bytes }, body);
-}
-
-function sendLater(response: ServerResponse, observe: Observer, event: ResponseEvent, body?: Buffer): void {
-  // A response behind another of its connection is not sent yet, but its bytes must count: Node then reads no further.
-  if (response.socket === null) end(response, observe, event, body);
-  else setImmediate(end, response, observe, event, body);
+  const sent = known === ANY ? null : body;
+  if (isGzip && sent !== null) headers.push('content-encoding', 'gzip');
+  if (sent === null) response.writeHead(304, headers);
+  else
+    response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(sent.length), ...headers]);
+  const bytes = sent === null || request.method === 'HEAD' ? 0 : sent.length;
+  const event: ResponseEvent = { type: 'response', request, operation, status: response.statusCode, bytes };
+  setImmediate(end, response, sent, observe, event);
 }
 
 /** Nothing is thrown where the client is gone: Node drops what is written then. */
-function end(response: ServerResponse, observe: Observer, event: ResponseEvent, body?: Buffer): void {
+function end(response: ServerResponse, body: Buffer | null, observe: Observer, event: ResponseEvent): void {
   response.end(body);
   observe(event);
 }

@@ -120,7 +120,7 @@ async function sendFile(reply: FastifyReply, file: FileToSend): Promise<FastifyR
 
 /** A Buffer if the bytes are one part, otherwise a stream; undefined if the file is gone. */
 async function openBody(path: string, range: ByteRange, response: ServerResponse) {
-  // A pipelined request reads nothing before its turn.
+  // A pipelined request reads nothing before its turn. Not documented: Node then gives its response the socket.
   if (response.socket === null) await once(response, 'socket');
   const parts = readParts(path, range);
   try {
