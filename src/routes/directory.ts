@@ -23,7 +23,7 @@ import {
   type DirectoryPage,
   type Letter,
 } from '../views/directory.ts';
-import { readPerson } from '../views/read-person.ts';
+import { readEntry } from '../views/read-person.ts';
 import { createPictureReader } from './page-pictures.ts';
 import { pageRoute } from './person-pages.ts';
 import { describeSettings } from './person-replies.ts';
@@ -134,7 +134,7 @@ function addList(
     const shown = [url, after, around, users.map(({ etag }) => etag), ...pictures];
     const etag = computeEtag(settings + JSON.stringify(shown));
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
-      const people = users.slice(0, PAGE_SIZE).map((user) => readPerson(variant, { ...user }, []));
+      const people = users.slice(0, PAGE_SIZE).map(readEntry);
       const isLast = users.length <= PAGE_SIZE;
       return render({ people, after, isLast, pictures, ...around });
     });

@@ -7,11 +7,12 @@ import { takeInitials } from '../web/shown.js';
 import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';
 import { createLayout } from './page.ts';
-import { LONGEST_TITLE, type Person, shortened } from './person.ts';
+import { LONGEST_TITLE, shortened } from './person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
+import type { PersonEntry } from './read-person.ts';
 
 export interface DirectoryPage {
-  readonly people: readonly Person[];
+  readonly people: readonly PersonEntry[];
   /** The name that the page begins behind; empty for the first page. */
   readonly after: string;
   readonly isLast: boolean;
@@ -105,7 +106,7 @@ function letterLinks(variant: string, page: DirectoryPage): Markup {
       ${letters.length > 1 && markup`<nav class="letters" aria-label="Letters">${letters.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
 }
 
-function entry({ username, name, bio, smallAvatar }: Person, variant: string, source: PictureSource) {
+function entry({ username, name, bio, smallAvatar }: PersonEntry, variant: string, source: PictureSource) {
   const size = { width: 64, height: 64, sizes: '4rem' };
   const avatar = { kind: 'face', seed: username, initials: takeInitials(name), ...size };
   return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${picture(source(smallAvatar), avatar)}

@@ -38,6 +38,17 @@ interface StoredPerson {
 export const parsePerson = (variant: Variant, { profile, items }: StoredPerson, mostItems?: number): Person =>
   readPerson(variant, JSON.parse(String(profile.body)), JSON.parse(items()).slice(0, mostItems));
 
+/** What a list of people shows of each. */
+export type PersonEntry = Pick<Person, 'username' | 'name' | 'bio' | 'smallAvatar'>;
+
+/** The texts are the beginnings of those of a profile. */
+export const readEntry = (data: Record<'username' | 'name' | 'bio' | 'avatar', string>): PersonEntry => ({
+  username: data.username,
+  name: visible(cut(data.name, MAX_TITLE)) || data.username,
+  bio: shortText(data.bio),
+  smallAvatar: readUrl(data.avatar),
+});
+
 /** `data` is a profile. */
 export function readPerson(variant: Variant, data: Data, items: readonly Data[]): Person {
   const { family } = VARIANTS[variant];

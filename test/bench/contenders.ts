@@ -42,6 +42,11 @@ export function createContenders(folder: string, users: number) {
       return file('etags');
     }),
     random: once(async () => startVitrine(await database())),
+    withPages: once(async () => startVitrine(await database(), { DIRECTORY: 'on' })),
+    itemPages: once(async () => {
+      writeFileSync(file('item-pages'), readItemPages(await database(), users).join('\n'));
+      return file('item-pages');
+    }),
     behindProxy: once(async () => startVitrine(await database(), BEHIND_PROXY)),
     byHand: once(async () => startPeer('fastify-sqlite', { DATABASE: await ordinary() })),
     express: once(async () => startPeer('express-sqlite', { DATABASE: await ordinary() })),
@@ -77,6 +82,20 @@ async function readLists(database: string, users: number): Promise<[string, stri
     const text = readBody(body) ?? '';
     return [key, etag, text.slice(text.indexOf('['), -1), record];
   });
+}
+
+/** The address of an item's page for each of the first users. */
+function readItemPages(database: string, users: number): string[] {
+  const db = new Database(database, { readonly: true });
+  const found = db
+    .prepare(
+      `SELECT '/people/a/' || user_key || '/' || max(items.id) FROM profiles JOIN items ON owner = profiles.id
+       GROUP BY profiles.id ORDER BY profiles.id LIMIT ?`,
+    )
+    .pluck()
+    .all(users) as string[];
+  db.close();
+  return found;
 }
 
 /** A file for each response. */

@@ -1,5 +1,6 @@
 // Puts load on one port with wrk, from a core of its own where there are two.
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,12 +18,18 @@ export interface Target {
   readonly after?: string;
   /** A file with the ETags that clients send as If-None-Match, one a line in the order of the users. */
   readonly etags?: string;
+  /** A file with an address for each user, in place of these. */
+  readonly addresses?: string;
   readonly gzip?: boolean;
 }
 
 /** The address of the first user. */
-export const firstAddress = ({ before, users, after = '' }: Target) =>
-  users === 0 ? before : `${before}1${after}`;
+export const firstAddress = ({ before, users, after = '', addresses }: Target) =>
+  addresses !== undefined
+    ? (readFileSync(addresses, 'utf8').split('\n')[0] as string)
+    : users === 0
+      ? before
+      : `${before}1${after}`;
 
 interface LoadResult {
   readonly requests: number;
@@ -44,12 +51,12 @@ export function version(command: string): string | undefined {
 export const WRK = /wrk \S+/.exec(version('wrk') ?? '')?.[0];
 
 export async function load(port: number, target: Target, seconds: number, seed: number): Promise<LoadResult> {
-  const { before, users, after = '', etags = '', gzip = false } = target;
+  const { before, users, after = '', etags = '', addresses = '', gzip = false } = target;
   const [command, args] = pinned('load', [
     ...['wrk', '-t', '1', '-c', String(CONNECTIONS), '-d', `${seconds}s`, '--timeout', '20s'],
     ...(gzip ? ['-H', 'Accept-Encoding: gzip, deflate, br'] : []),
     ...['-s', join(import.meta.dirname, 'wrk.lua'), `http://127.0.0.1:${port}`, '--'],
-    ...[before, users, after, seed, etags].map(String),
+    ...[before, users, after, seed, etags, addresses].map(String),
   ]);
   const { stdout } = await promisify(execFile)(command, args);
   return JSON.parse(stdout.trim().split('\n').at(-1) as string) as LoadResult;

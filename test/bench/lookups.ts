@@ -13,10 +13,11 @@ export const RANDOM = 'Vitrine, random users';
 
 const BARE = 'bare node:http, constant';
 const UNKNOWN_USERS = 1_000_000;
+const PAGES_KNOWN = 2000;
 /** So few that nginx has all of them. */
 const CACHED_USERS = 300;
 
-type Start = (contenders: Contenders) => Promise<Omit<Row, 'group' | 'status'>[]>;
+type Start = (contenders: Contenders) => Promise<(Omit<Row, 'group' | 'status'> & Partial<Row>)[]>;
 
 const GROUPS: Record<string, { readonly status: number; readonly start: Start }> = {
   '15 items': {
@@ -79,6 +80,7 @@ const GROUPS: Record<string, { readonly status: number; readonly start: Start }>
       ];
     },
   },
+  pages: { status: 200, start: startPages },
   'behind the printed nginx, from its cache': {
     status: 200,
     start: (contenders) => startDeployment(contenders, true, 1.2),
@@ -95,6 +97,37 @@ export const GROUP_NAMES = Object.keys(GROUPS);
 export async function startGroup(group: string, contenders: Contenders): Promise<Row[]> {
   const { status, start } = GROUPS[group] as (typeof GROUPS)[string];
   return (await start(contenders)).map((row) => ({ group, status, ...row }));
+}
+
+/** Pages next to the lookup that every page of a person could make in their place. */
+async function startPages(contenders: Contenders) {
+  const { users, folder } = contenders;
+  const server = await contenders.withPages();
+  const etags = join(folder, 'page-etags');
+  const known = Math.min(users, PAGES_KNOWN);
+  const found: string[] = [];
+  for (let user = 1; user <= known; user++)
+    found.push(String((await request(server.port, `/people/a/user${user}`)).headers.etag));
+  writeFileSync(etags, found.join('\n'));
+  const row = (name: string, target: Target, atMost: number) => ({
+    name,
+    servers: [server] as const,
+    target: { gzip: true, ...target },
+    atMost,
+    isOther: true,
+  });
+  const page = { before: '/people/a/user', users };
+  return [
+    {
+      name: 'list of 15 items, gzip',
+      servers: [server] as const,
+      target: { ...lookups(users, '&post=true'), gzip: true },
+    },
+    row('page of a person with 15 items', page, 8),
+    row('page of an item', { ...page, addresses: await contenders.itemPages() }, 5),
+    row('page of the directory, 50 people', { before: '/people/a?after=user', users }, 12),
+    { ...row('page of a person, 304 Not Modified', { ...page, users: known, etags }, 3), status: 304 },
+  ];
 }
 
 const lookups = (users: number, after: string): Target => ({ before: '/a/api/?user=user', users, after });
