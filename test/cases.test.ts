@@ -41,16 +41,12 @@ const topics = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'));
 const OF_STORES = ['check.txt', 'ownership.txt', 'stores.txt', 'takedown.txt'];
 
 describe(`on ${storeName()}`, () => {
-  test.each(storeName() === 'SQLite' ? topics : OF_STORES)(
-    '%s',
-    async (topic) => {
-      const cases = readFileSync(join(FOLDER, topic), 'utf8').split(/^=== /m).slice(1);
-      const results: string[] = [];
-      for (const one of cases) results.push(`=== ${one.slice(0, one.indexOf('\n'))}\n${await runCase(one)}`);
-      await expect(results.join('\n')).toMatchFileSnapshot(join(FOLDER, topic.replace('.txt', '.out')));
-    },
-    120_000,
-  );
+  test.each(storeName() === 'SQLite' ? topics : OF_STORES)('%s', async (topic) => {
+    const cases = readFileSync(join(FOLDER, topic), 'utf8').split(/^=== /m).slice(1);
+    const results: string[] = [];
+    for (const one of cases) results.push(`=== ${one.slice(0, one.indexOf('\n'))}\n${await runCase(one)}`);
+    await expect(results.join('\n')).toMatchFileSnapshot(join(FOLDER, topic.replace('.txt', '.out')));
+  });
 });
 
 interface Step {

@@ -133,7 +133,7 @@ describe(`the changes of the ${storeName()} store`, () => {
       }),
       { numRuns: RUNS },
     );
-  }, 120_000);
+  });
 
   test('are listed with their addresses, up to a generation', async () => {
     const url = await newDatabase();

@@ -7,7 +7,7 @@ import { readEntries } from './importing.ts';
 import { blog, post, shot } from './records.ts';
 
 const RUNS = Number(process.env.FUZZ_FILES ?? 300);
-const LIMIT = 60_000 + RUNS * 20;
+const LIMIT = 240_000 + RUNS * 20;
 
 /** What an import makes of a file: a record or a fault for each line, or why it cannot be read. */
 async function outcome(bytes: Buffer, chunk: number): Promise<unknown[]> {

@@ -158,7 +158,7 @@ describe(`loads into ${storeName()}`, () => {
       }),
       { numRuns: storeName() === 'SQLite' ? 40 : 10 },
     );
-  }, 120_000);
+  });
 
   test('an item that got another owner is in the list of the new one only', async () => {
     const url = await newDatabase();
@@ -251,7 +251,7 @@ describeSqlite('SQLite files', () => {
     expect(records.length).toBe(21_000);
     const owners = Array.from({ length: 1000 }, (_, i) => String(i + 1));
     expect(records.slice(1000)).toEqual(owners.flatMap((owner) => model.items('microblog', owner)));
-  }, 120_000);
+  });
 
   const uncommitted = `
     import { openWriter } from ${JSON.stringify(join(ROOT, 'src/stores/sqlite/write.ts'))};
@@ -322,7 +322,7 @@ describeSqlite('SQLite files', () => {
     await reader.close();
     expect(rest).toEqual([profile('2', 'two').record]);
     expect(await exported(url)).toHaveLength(3);
-  }, 60_000);
+  });
 
   test('profile and items of a person, of a page or a feed, are of one commit', async () => {
     const url = join(tempFolder(), 'site.db');
@@ -348,5 +348,5 @@ describeSqlite('SQLite files', () => {
     while (!(await isSeen())) await nextTurn();
     await writer.terminate();
     await reader.close();
-  }, 240_000);
+  });
 });

@@ -270,8 +270,7 @@ describe(`published from ${storeName()}`, () => {
       expect(filesOf(folder), what).toEqual(filesOf(other));
       expect(entriesOf(folder), what).toEqual(entriesOf(other));
     }
-    // Many runs, on machines that may be busy.
-  }, 240_000);
+  });
 });
 
 /** Makes Node's functions behave as on a file system that ignores letter case. */

@@ -15,7 +15,7 @@ let database: string;
 beforeAll(async () => {
   source = tempFile('people.ndjson', ndjson(...people(USERS, 15)));
   database = await databaseOf(source);
-}, 60_000);
+});
 
 /** Makes a process print at exit how much it wrote. */
 const TELL = loadedFirst(`import { readFileSync } from 'node:fs';

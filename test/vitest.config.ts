@@ -38,26 +38,20 @@ export default defineConfig({
     reporters: ['default'],
     sequence: { sequencer: LongestFirst },
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // Those that wait for something wait as long; the default is a second.
     expect: { poll: { timeout: 45_000 } },
     setupFiles: ['test/clean-up.ts'],
     projects: [
       { extends: true, test: { name: 'quick', include: ['test/*.test.ts'], exclude: ALONE, isolate: false } },
       { extends: true, test: { name: 'quick-alone', include: ALONE } },
-      {
-        extends: true,
-        test: { name: 'slow', include: ['test/slow/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 },
-      },
+      { extends: true, test: { name: 'slow', include: ['test/slow/*.test.ts'] } },
       {
         extends: true,
         test: {
           name: 'torture',
           include: ['test/torture/*.test.ts'],
-          testTimeout: 240_000,
-          // What they leave takes a busy disk long to remove.
-          hookTimeout: 240_000,
           maxConcurrency: 2,
         },
       },
