@@ -11,16 +11,6 @@ import type { Observer } from './http/observations.ts';
 import { type Health, openAdmin } from './server/admin.ts';
 import { type StartOptions, serve } from './server/serve.ts';
 
-/** What a worker tells: where it serves, and then what the supervisor asks for. */
-interface WorkerMessages {
-  readonly serving: string;
-  readonly health: Health;
-  readonly metrics: Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-}
-type WorkerMessage = {
-  [Name in keyof WorkerMessages]: readonly [Name, WorkerMessages[Name]];
-}[keyof WorkerMessages];
-
 const serving = new Set<Worker>();
 let isStopping = false;
 
@@ -64,7 +54,7 @@ async function start(log: Logger): Promise<string> {
   // Each question that waits for its answer listens.
   const worker = cluster.fork().setMaxListeners(0);
   const started = Promise.withResolvers<string>();
-  worker.on('message', ([name, message]: WorkerMessage) => void worker.emit(name, message));
+  worker.on('message', ([name, message]) => void worker.emit(name, message));
   worker.once('serving', (url) => {
     serving.add(worker);
     started.resolve(url);
@@ -90,25 +80,23 @@ async function stopWorkers(): Promise<void> {
 
 /** Requests may come while any worker is ready. */
 async function findHealth(): Promise<Health> {
-  const answers = await askWorkers('health');
+  const answers = await askWorkers<Health>('health');
   const ready = answers.find(({ unready }) => unready === undefined);
   return ready ?? answers[0] ?? { unready: 'No worker answers.' };
 }
 
 async function addUpMetrics() {
-  const all = await askWorkers('metrics');
+  const all = await askWorkers<Awaited<ReturnType<Registry['getMetricsAsJSON']>>>('metrics');
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
 /** Without the answer of a worker that has just died or does not answer within two seconds. */
-async function askWorkers<Question extends 'health' | 'metrics'>(
-  question: Question,
-): Promise<WorkerMessages[Question][]> {
+async function askWorkers<Answer>(question: 'health' | 'metrics'): Promise<Answer[]> {
   const answers = [...serving].map((worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
     worker.send(question, () => {});
     const answered = once(worker, question, { signal: AbortSignal.timeout(2000) });
-    return answered.then(([answer]) => answer as WorkerMessages[Question]).catch(() => undefined);
+    return answered.then(([answer]) => answer as Answer).catch(() => undefined);
   });
   return (await Promise.all(answers)).filter((answer) => answer !== undefined);
 }
@@ -120,13 +108,11 @@ export async function serveAsWorker(config: Config, log: Logger, options: StartO
   const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };
   const { registry, health, ...running } = await serve(config, log.child({ worker: worker.id }), start);
   // Without the supervisor nothing reads messages; Node then ends the worker.
-  const send = (...message: WorkerMessage) => worker.send(message, () => {});
-  const answer = async (question: 'health' | 'metrics') =>
-    question === 'health'
-      ? send(question, await health())
-      : send(question, await (await registry()).getMetricsAsJSON());
-  worker.on('message', (question) =>
-    answer(question).catch((err) => log.error({ err }, 'the supervisor gets no answer')),
+  const send = (name: string, message: unknown) => worker.send([name, message], () => {});
+  const answers = { health, metrics: async () => (await registry()).getMetricsAsJSON() };
+  const answer = async (name: keyof typeof answers) => send(name, await answers[name]());
+  worker.on('message', (name) =>
+    answer(name).catch((err) => log.error({ err }, 'the supervisor gets no answer')),
   );
   send('serving', running.url);
   return running;
