@@ -67,6 +67,23 @@ async function takeDownBob(url: string): Promise<string[]> {
 const sound = async (url: string) => (await checkDatabase(url)).faults;
 
 describe(`copies of pictures in ${storeName()}`, () => {
+  test('a list is left out whose records are longer than a history, also if it names copies by shorter addresses', async () => {
+    const image = (id: number) => `${OLD}/${id}?${'s'.repeat(30_000)}`;
+    const url = await databaseOf(folio(1, 'ada'), shot(1, 1, { image: image(1) }), folio(2, 'none'));
+    const file = `${'a'.repeat(64)}.jpg`;
+    const entries = [1, 2, 3, 4, 5].map((id) => ({ url: image(id), file, bytes: 10, reason: null }));
+    await saveMedia(url, entries);
+    await change(url, (writer) => writer.relink(MEDIA));
+    const sizes: boolean[] = [];
+    for (const id of [1, 2, 3, 4, 5]) {
+      await addRecords(url, shot(id, 1, { image: image(id) }));
+      await using own = await openReader(url);
+      sizes.push((await own.newest('portfolio', 'ada', 'Shots'))?.list.body !== null);
+      expect((await own.newest('portfolio', 'none', 'Shots'))?.list.body).not.toBeNull();
+    }
+    expect(sizes).toEqual([true, true, true, true, false]);
+  });
+
   test('copies are served once they are linked; records keep the originals', async () => {
     const url = await databaseOf(...RECORDS);
     await saveMedia(url, ENTRIES);

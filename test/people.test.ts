@@ -146,6 +146,24 @@ describe.each([
   });
 });
 
+test('pages of older items begin where the newest end, also where addresses of copies are shorter', async () => {
+  // What is served of the newest fits into a page; the records, which give the sizes, do not.
+  const pictureOf = (id: number) => `https://old.example/${id}?${'s'.repeat(1500)}`;
+  const ids = Array.from({ length: 20 }, (_, nth) => 20 - nth);
+  const items = ids.map((id) => shot(id, 1, { image: pictureOf(id), description: 'word '.repeat(1550) }));
+  const url = await databaseOf(folio(1, 'ada'), ...items);
+  const file = `${'a'.repeat(64)}.jpg`;
+  await saveMedia(
+    url,
+    ids.map((id) => ({ url: pictureOf(id), file, bytes: 10, reason: null })),
+  );
+  await change(url, (writer) => writer.relink('https://new.example/media'));
+  const own = await serveHere({ DATABASE_URL: url });
+  const { body } = await ask(own, '/people/b/ada');
+  const [first] = listOlder(await sizesOf(url));
+  expect(/<link rel="next" href="([^"]*)"/.exec(body)?.[1]).toBe(`?before=${first}`);
+});
+
 test('names in the bio and the posts of a microblog lead to their pages', async () => {
   const records = [blog(1, 'ada', { bio: 'With @zoë' }), post(1, 1, { post_details: 'For @zoë' })];
   const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });

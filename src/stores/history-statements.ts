@@ -1,6 +1,7 @@
 // A user's items from one of them on, in text that SQLite and PostgreSQL both understand.
-import { type Family, findKind } from '../records/kinds.ts';
+import { type Family, findKind, ITEM_CAP } from '../records/kinds.ts';
 import { type MemberSql, servedText } from './media-statements.ts';
+import { MOST_BYTES } from './reader.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
 const SIDES = { older: ['<=', 'DESC'], newer: ['>=', 'ASC'] } as const;
@@ -27,6 +28,21 @@ export function selectHistory(family: Family, side: Side, columns: string): stri
     ORDER BY date DESC, id DESC LIMIT 1)
   ORDER BY items.date ${order}, items.id ${order} LIMIT $3 + 0 OFFSET $4 + 0`;
 }
+
+const ITEMS_OF_USER = 'FROM items WHERE items.family = profiles.family AND items.owner = profiles.id';
+
+/**
+ * Of a row of profiles and lists: the list's body, whether there are more items, and whether records may name copies. The body is
+ * null if the list, or its records, are longer than a history may be: with copies, those may be longer than what is served, and
+ * pages of older items begin by their sizes.
+ */
+export const NEWEST_COLUMNS = `
+  CASE WHEN octet_length(body) <= ${MOST_BYTES} AND ((SELECT media_url FROM vitrine) IS NULL OR ${MOST_BYTES} >= (
+    SELECT coalesce(sum(bytes), 0) FROM (
+      SELECT octet_length(record) AS bytes ${ITEMS_OF_USER} ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest))
+    THEN body END,
+  EXISTS (SELECT 1 ${ITEMS_OF_USER} ORDER BY date DESC, id DESC LIMIT 1 OFFSET ${ITEM_CAP}),
+  (SELECT media_url FROM vitrine) IS NOT NULL`;
 
 /**
  * An item with its user: the profile's ETag and text, the record as it is served, and the ids of the next older and newer ones.

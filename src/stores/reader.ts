@@ -86,7 +86,7 @@ export interface History {
 /** A user with the list of their newest items, as of one moment. */
 export interface Newest {
   readonly profile: Answer;
-  /** The body as it is stored; null if it is longer than a history may be. */
+  /** The body as it is stored; null if it, or its records, are longer than a history may be. */
   readonly list: Pick<Answer, 'etag' | 'body'>;
   /** Whether there are more items than the list has. */
   readonly hasMore: boolean;

@@ -1,11 +1,12 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
-import { type Family, ITEM_CAP } from '../../records/kinds.ts';
+import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import {
   forEachFamily,
   forEachSide,
+  NEWEST_COLUMNS,
   type Side,
   selectHistory,
   selectItem,
@@ -92,11 +93,7 @@ const SEARCH = selectUsers(
 );
 const NEWEST = {
   name: 'newest',
-  text: `SELECT generation, profiles.etag, coalesce(served, record), lists.etag,
-      CASE WHEN octet_length(body) <= ${MOST_BYTES} THEN body END,
-      EXISTS (SELECT 1 FROM items WHERE items.family = $1 AND items.owner = profiles.id
-        ORDER BY date DESC, id DESC LIMIT 1 OFFSET ${ITEM_CAP}),
-      media_url IS NOT NULL
+  text: `SELECT generation, profiles.etag, coalesce(served, record), lists.etag, ${NEWEST_COLUMNS}
     FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
       ON family = $1 AND user_key = $2 AND collection = $3`,
 };

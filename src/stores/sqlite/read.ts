@@ -1,11 +1,12 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
-import { type Family, ITEM_CAP } from '../../records/kinds.ts';
+import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import {
   forEachFamily,
   forEachSide,
+  NEWEST_COLUMNS,
   type Side,
   selectHistory,
   selectItem,
@@ -58,10 +59,7 @@ const FIND_LIST = `${find('lists', "body < x'20'", 'body')} AND collection = ?`;
 // `+?` and `? + 0`: SQLite looks at the value of a bare `LIMIT ?`, or of `family = ?` where rows are ordered or tables joined,
 // to plan, and so plans anew for each call: 5 to 20 µs.
 const NEWEST = `
-  SELECT profiles.etag, ${RECORD}, lists.etag, CASE WHEN octet_length(body) <= ${MOST_BYTES} THEN body END,
-    EXISTS (SELECT 1 FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
-      ORDER BY date DESC, id DESC LIMIT 1 OFFSET ${ITEM_CAP}),
-    (SELECT media_url IS NOT NULL FROM vitrine)
+  SELECT profiles.etag, ${RECORD}, lists.etag, ${NEWEST_COLUMNS}
   FROM profiles CROSS JOIN lists
   WHERE profiles.family = +? AND profiles.user_key = +?
     AND lists.family = profiles.family AND lists.user_key = profiles.user_key AND collection = +?`;
