@@ -23,10 +23,11 @@ export const command = (context: CommandContext) =>
       });
       const sound = faults.length === 0;
       const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
-      if (sound && counts !== undefined) lines.push(`${shown} is sound`, ...countLines(counts));
-      const failure = `${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`;
+      if (counts !== undefined) lines.push(`${shown} is sound`, ...countLines(counts));
+      const after = repaired === undefined ? '' : ` after the repair of ${repaired} lists and ETags`;
+      const failure = `${shown} is not sound${after}: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`;
       context.report({
-        summary: lines.join('\n'),
+        summary: sound ? lines.join('\n') : '',
         result: { sound, repaired, faults, counts },
         failure: sound ? undefined : failure,
       });
