@@ -51,10 +51,10 @@ export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
       const check = (response: HttpResponse) => {
         value = readAnswer(response);
       };
-      const ask = ({ origin }: URL, path: string) => {
+      const ask = ({ origin, href }: URL, path: string) => {
         if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), check);
         const reason = 'redirects to another site, which is not followed';
-        throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
+        throw new SiteError(`${reason}: ${brief(href)}`, 'answer');
       };
       try {
         const response = await followRedirects(base, buildPath(name, lookup), ask);
