@@ -49,7 +49,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
     fill(readWeb('explorer.html'), {
       title: markup`<title>${look.name}</title>
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
-      icon: look.icon(''),
+      browser: look.browser(''),
       brand: look.brand('', './'),
       rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
       about: describeVariants(mounts),

@@ -4,6 +4,8 @@ import { type Markup, markup } from './markup.ts';
 
 /** The accents of our styles and images, which ACCENT replaces. */
 const OURS = { light: '#0c6b5b', dark: '#67d3bd' };
+/** The walls of our styles. */
+const WALLS = { light: '#e7edeb', dark: '#0b1110' };
 const OUR_NAME = 'Vitrine';
 
 export type Look = ReturnType<typeof createLook>;
@@ -12,6 +14,7 @@ export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: C
   /** Where the logo is, seen from a page. */
   const logo = (root: string) =>
     siteLogo === undefined ? undefined : 'url' in siteLogo ? siteLogo.url : `${root}logo`;
+  const bars = accent ?? WALLS;
 
   return {
     name: siteName,
@@ -26,8 +29,12 @@ export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: C
     /** Where the brand leads: to the site that this belongs to, or else to its people. */
     home: (root: string): string => siteUrl ?? (directory ? `${root}people` : root),
 
-    /** Home screens have ours, too, where it is not of another colour. */
-    icon: (root: string): Markup => markup`<link rel="icon" href="${logo(root) ?? `${root}icon.svg`}">
+    /** The colour of a browser's bars, and icons. Home screens have ours, too, where it is not of another colour. */
+    browser: (
+      root: string,
+    ): Markup => markup`<meta name="theme-color" media="(prefers-color-scheme: light)" content="${bars.light}">
+    <meta name="theme-color" media="(prefers-color-scheme: dark)" content="${bars.dark}">
+    <link rel="icon" href="${logo(root) ?? `${root}icon.svg`}">
     ${siteLogo === undefined && accent === undefined && markup`<link rel="apple-touch-icon" href="${root}apple-touch-icon.png">`}`,
 
     /** Logo and name; `heading` puts the name into an element of its own. */

@@ -28,9 +28,7 @@ export function createLayout(config: Config, root: string) {
   const people = look.people(root);
   const end = markup`<meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <meta name="theme-color" media="(prefers-color-scheme: light)" content="#e7edeb">
-    <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0b1110">
-    ${look.icon(root)}
+    ${look.browser(root)}
     <style>${TRANSITION}</style>
     <link rel="stylesheet" href="${root}person.css">`;
   const brand = look.brand(root, look.home(root));

@@ -31,7 +31,7 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
   const template = readWeb('docs.html').replace(/(?<=(?:href|src)=")(?=docs|openapi)/g, root);
   return fill(template, {
     title: markup`<title>${title} · ${look.name}</title>`,
-    icon: look.icon(root),
+    browser: look.browser(root),
     brand: look.brand(
       root,
       `${root}docs`,
