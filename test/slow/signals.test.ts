@@ -18,14 +18,15 @@ beforeAll(async () => {
   await done(['snapshot', '--database-url', await databaseOf(...people(3000, 15)), large]);
 });
 
-const hasOpen = (pid: number | undefined, path: string) =>
-  readdirSync(`/proc/${pid}/fd`).some((fd) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
-    } catch {
-      return false;
-    }
-  });
+function hasOpen(pid: number | undefined, path: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((fd) => readlinkSync(join(folder, fd)) === path);
+  } catch {
+    // It has closed a file meanwhile, or has ended.
+    return false;
+  }
+}
 
 /** Each with what shows that it is in the middle. */
 const COMMANDS: [
