@@ -277,6 +277,17 @@ test('a file that is damaged in place is looked at on, and another one takes its
   expect([await has('ada'), await has('bea'), events.at(-1)]).toEqual([true, false, SWAPPED]);
 });
 
+test('a takedown that was made just before the file is replaced is not lost', async () => {
+  const [path, lacking] = [copyOf(database), copyOf(database)];
+  const { events, poll, has } = await serveHere(path);
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
+  expect(await has('bea')).toBe(false);
+  renameSync(lacking, path);
+  await poll(3);
+  expect(await has('bea')).toBe(false);
+  expect(events.at(-1)?.message).toMatch(/lacks 2 of the 2 hashes of takedowns/);
+});
+
 test('takedowns that cannot be read after a change are those of before', async () => {
   const [path, lacking] = [copyOf(database), copyOf(database)];
   await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);

@@ -91,8 +91,10 @@ function poll(file: ServedFile): void {
   const found = readStats(file.path);
   const isInPlace = isSameFile(found.database, file.stats.database);
   ifReadable(() => file.reader?.hold(!isInPlace));
-  if (file.reader !== undefined && isInPlace) noteChanges(file, found);
-  else look(file, found);
+  if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
+  // What was committed just before, too: the file must have these takedowns.
+  readVersion(file);
+  look(file, found);
 }
 
 function requireReader(file: ServedFile): SqliteReader {
