@@ -39,8 +39,7 @@ function readValue(text: string): { readonly value: unknown } | { readonly probl
 export function readBody(body: Buffer): RawRecord | string {
   const bytes = withoutMark(body);
   const text = bytes.toString();
-  if (isBroken(text, bytes)) return 'not valid UTF-8';
-  const read = readValue(text);
+  const read = isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
   if ('problem' in read) return isMarkup(bytes) ? NOT_JSON : read.problem;
   return isObject(read.value) ? read.value : `${describeType(read.value)} instead of an object`;
 }
