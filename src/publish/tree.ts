@@ -10,7 +10,6 @@ import {
   readdirSync,
   realpathSync,
   renameSync,
-  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -214,7 +213,8 @@ async function removeAll(tree: string, pause: Pause): Promise<void> {
     if (entry.isDirectory()) await removeAll(path, pause);
     else unlinkSync(path);
   }
-  rmdirSync(tree);
+  // Some file systems leave out entries of a folder from which others are removed meanwhile.
+  rmSync(tree, { recursive: true });
 }
 
 /** Makes a tree of the same files. */
