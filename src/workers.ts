@@ -78,27 +78,28 @@ async function stopWorkers(): Promise<void> {
   await Promise.all(alive.map((worker) => once(worker as Worker, 'exit')));
 }
 
-/** Requests may come while any worker is ready. */
-async function findHealth(): Promise<Health> {
-  const answers = await askWorkers<Health>('health');
-  const ready = answers.find(({ unready }) => unready === undefined);
-  return ready ?? answers[0] ?? { unready: 'No worker answers.' };
+/** Requests may come while any worker is ready; a probe does not wait for the others. */
+function findHealth(): Promise<Health> {
+  const requireReady = (health: Health) => (health.unready === undefined ? health : Promise.reject(health));
+  const isHealth = (error: object) => 'unready' in error;
+  const ready = askWorkers<Health>('health').map((answer) => answer.then(requireReady));
+  return Promise.any(ready).catch(({ errors }) => errors.find(isHealth) ?? { unready: 'No worker answers.' });
 }
 
 async function addUpMetrics() {
-  const all = await askWorkers<Awaited<ReturnType<Registry['getMetricsAsJSON']>>>('metrics');
+  const asked = askWorkers<Awaited<ReturnType<Registry['getMetricsAsJSON']>>>('metrics');
+  const all = (await Promise.allSettled(asked)).flatMap((each) => ('value' in each ? [each.value] : []));
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
-/** Without the answer of a worker that has just died or does not answer within two seconds. */
-async function askWorkers<Answer>(question: 'health' | 'metrics'): Promise<Answer[]> {
-  const answers = [...serving].map((worker) => {
+/** That of a worker fails if it has just died or takes more than two seconds. */
+function askWorkers<Answer>(question: 'health' | 'metrics'): Promise<Answer>[] {
+  return [...serving].map(async (worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
     worker.send(question, () => {});
-    const answered = once(worker, question, { signal: AbortSignal.timeout(2000) });
-    return answered.then(([answer]) => answer as Answer).catch(() => undefined);
+    const [answer] = await once(worker, question, { signal: AbortSignal.timeout(2000) });
+    return answer as Answer;
   });
-  return (await Promise.all(answers)).filter((answer) => answer !== undefined);
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */

@@ -81,6 +81,17 @@ describe('two workers', () => {
     await until('it', async () => (await ask(admin, '/readyz')).status === 200);
   });
 
+  it('a probe does not wait for one that does not answer, as metrics do', async () => {
+    const [first] = workers() as [number];
+    process.kill(first, 'SIGSTOP');
+    const metrics = ask(admin, '/metrics').then(() => 'metrics');
+    const probe = ask(admin, '/readyz').then(({ body }) => body);
+    const earliest = await Promise.race([metrics, probe]);
+    process.kill(first, 'SIGCONT');
+    expect(earliest).toBe('{"status":"ready"}');
+    await metrics;
+  });
+
   it('many probes at a time are all answered, and leave no warning in the log', async () => {
     const probes = Array.from({ length: 40 }, () => ask(admin, '/readyz'));
     expect(new Set((await Promise.all(probes)).map(({ status }) => status))).toEqual(new Set([200]));
