@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import type { ErrorCode } from '../http/errors.ts';
-import { NOT_FOUND_CACHING } from '../http/headers.ts';
+import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../http/headers.ts';
 import type { Reader } from '../stores/reader.ts';
 import { markup } from '../views/markup.ts';
 import { missingPage } from '../views/page.ts';
@@ -33,7 +33,7 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     const isError = reply.statusCode >= 400 && /json/.test(String(reply.getHeader('content-type')));
     const isApi = apis.some((api) => request.url.startsWith(api));
     if (!isError || isApi || !Buffer.isBuffer(payload)) return done();
-    if (reply.statusCode === 404) varyByAccept(reply);
+    if (reply.statusCode === 404 || reply.statusCode === 410) varyByAccept(reply);
     const { code, message }: { code: ErrorCode; message: string } = JSON.parse(payload.toString());
     const title = TITLES[code];
     if (title === undefined || !isForPeople(request)) return done();
@@ -43,8 +43,9 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     const page = isEmpty ? { title: 'No data yet', lead: IMPORT } : { title, lead: message };
     reply.headers(pageHeaders(config));
     // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
-    if (reply.getHeader('cache-control') === NOT_FOUND_CACHING && reply.statusCode === 404)
+    if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)
       reply.header('cache-control', `private, ${NOT_FOUND_CACHING}`);
+    for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
     done(null, missingPage(config, root, page));
   });
 }

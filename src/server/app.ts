@@ -72,6 +72,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
     data.register(probes, { unready: health.unready });
     data.register(async (limited) => {
       addLimits(limited, config, rateLimit, observe);
+      if (config.explorer) addErrorPages(limited, config, store);
       registerData(limited, parts);
     });
     // Every route is GET, so other methods come here, too.
