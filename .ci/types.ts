@@ -1,6 +1,6 @@
 // The types of records and bodies, as the package's `vitrine/types`, made from the schemas that serve.
 import type { TObject } from '@sinclair/typebox';
-import { ERROR_CODES, ErrorBody } from '../src/http/errors.ts';
+import { ERROR_CODES, ErrorBody } from '../src/api/http/errors.ts';
 import { MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records/schemas.ts';
 import { VARIANTS } from '../src/variants.ts';
 

@@ -54,7 +54,7 @@ async function serveUntilStopped(config: Config, start: ServeStart): Promise<voi
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   process.off('uncaughtException', endOnUncaught);
-  const { createServerLog, prettyFormat } = await import('./telemetry/log.ts');
+  const { createServerLog, prettyFormat } = await import('./server/telemetry/log.ts');
   const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
   const { log, output } = createServerLog(config, process.stdout, format);
   if (cluster.isPrimary) {
@@ -95,7 +95,7 @@ async function runServer(
 }
 
 async function workerStart(): Promise<typeof supervise> {
-  const { serveAsWorker, supervise } = await import('./workers.ts');
+  const { serveAsWorker, supervise } = await import('./server/workers.ts');
   return cluster.isWorker ? serveAsWorker : supervise;
 }
 

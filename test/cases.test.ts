@@ -19,7 +19,7 @@ import { gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
-import type { Entry } from '../src/formats/entry.ts';
+import type { Entry } from '../src/import/formats/entry.ts';
 import { plainFolder, ROOT } from './files.ts';
 import { executeSql, readEntries, recordsIn } from './importing.ts';
 import { startSite } from './mirror-site.ts';

@@ -1,6 +1,6 @@
 // How many connections are allowed: the lowest of the setting and what open files and memory leave room for.
 import { expect, test } from 'vitest';
-import { affordableConnections } from '../src/edge/http-server.ts';
+import { affordableConnections } from '../src/server/edge/http-server.ts';
 
 const MB = 2 ** 20;
 const NONE = Number.POSITIVE_INFINITY;

@@ -5,7 +5,7 @@ import {
   type ApiOperation,
   type ApiSchema,
   listOperations,
-} from '../src/views/api-document.ts';
+} from '../src/pages/views/api-document.ts';
 import { type AskOptions, json, type Reply } from './rig.ts';
 
 /** Answers to these are described once for all addresses, by the schema `ApiError`. */

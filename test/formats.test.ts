@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { readRecords } from '../src/formats/detect.ts';
+import { readRecords } from '../src/import/formats/detect.ts';
 import { ROOT } from './files.ts';
 import { readEntries } from './importing.ts';
 

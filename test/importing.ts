@@ -1,8 +1,8 @@
 // Shared by import tests: reading files, running an import, and reading the database afterwards.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { readRecords } from '../src/formats/detect.ts';
-import { type Entry, FormatError } from '../src/formats/entry.ts';
+import { readRecords } from '../src/import/formats/detect.ts';
+import { type Entry, FormatError } from '../src/import/formats/entry.ts';
 import type { MediaEntry } from '../src/stores/media.ts';
 import { openArchive, openWriter } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';

@@ -24,18 +24,18 @@ const CLIENTS = [
   ...[
     'undici',
     'src/import',
-    'src/formats',
-    'src/mirror',
-    'src/purge',
-    'src/publish',
-    'src/media',
-    'src/doctor',
+    'src/import/formats',
+    'src/tools/mirror',
+    'src/tools/notify',
+    'src/tools/publish',
+    'src/tools/media',
+    'src/tools/doctor',
   ],
-  'src/rehearsal',
+  'src/server/rehearsal.ts',
 ];
 
 const isOf = (name: string) => (url: string) =>
-  url.includes(name.startsWith('src/') ? `/${name}/` : `/node_modules/${name}/`);
+  url.includes(name.startsWith('src/') ? `/${name}` : `/node_modules/${name}/`);
 
 function expectLoaded(stderr: string, most: number, absent: readonly string[]): void {
   const urls: string[] = JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? '[]');
@@ -59,7 +59,7 @@ test.each<[args: string, most: number, absent: readonly string[]]>([
   ['print nginx', 75, HEAVY],
   ['help serve', 70, HEAVY],
   ['changes', 330, ['undici', 'fastify', 'pino', 'pg', 'src/import']],
-  ['export', 330, ['undici', 'fastify', 'pino', 'pg', 'src/formats']],
+  ['export', 330, ['undici', 'fastify', 'pino', 'pg', 'src/import/formats']],
 ])('%s loads at most %i modules', async (args, most, absent) => {
   expectLoaded(await listLoaded(args.split(' ')), most, absent);
 });

@@ -16,7 +16,7 @@ const TRACE = `
   import { Session } from 'node:inspector/promises';
   import { readConfig } from './src/config/config.ts';
   import { serve } from './src/server/serve.ts';
-  import { createLog } from './src/telemetry/log.ts';
+  import { createLog } from './src/server/telemetry/log.ts';
   const config = readConfig({ port: '0', databaseUrl: process.argv[1] });
   const { url } = await serve(config, createLog(config, { write() {} }));
   const look = () => new Promise((resolve) =>
@@ -48,7 +48,7 @@ test('a lookup takes at most ten hops, 14 files and 50 functions, and the guide 
   const ran: [file: string, name: string][] = JSON.parse(output);
   const files = [...new Set(ran.map(([file]) => file))];
   const functions = ran.map(([file, name]) => `${file}:${name}`);
-  expect(functions).toContain('routes/lookup.ts:sendItems');
+  expect(functions).toContain('api/lookup.ts:sendItems');
   // A stack trace tells the way.
   expect(functions.filter((name) => name.endsWith(':'))).toEqual([]);
   expect(files.filter((file) => !named.includes(file))).toEqual([]);

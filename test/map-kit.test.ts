@@ -105,7 +105,7 @@ describe('kit.url', () => {
 });
 
 test('the maps of the package are those that the help names', async () => {
-  const names = readdirSync(join(ROOT, 'src/maps')).map((file) => file.replace('.mjs', ''));
+  const names = readdirSync(join(ROOT, 'src/import/maps')).map((file) => file.replace('.mjs', ''));
   const sentence = names.join(', ').replace(/, (\w+)$/, ' or $1');
   expect((await done(['import', '--help'])).replace(/\s+/g, ' ')).toContain(sentence);
 });

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
 import { type Extension, mediaPath } from '../src/records/media-types.ts';
 import { openWriter } from '../src/stores/open.ts';
+import { type FetchOptions, runFetch } from '../src/tools/media/fetch.ts';
 import { tempFolder } from './files.ts';
 import { PACE } from './mirror-site.ts';
 

@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runPrune } from '../src/media/upkeep.ts';
 import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openWriter } from '../src/stores/open.ts';
+import { runPrune } from '../src/tools/media/upkeep.ts';
 import { tempFolder } from './files.ts';
 import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';

@@ -4,7 +4,7 @@ import { truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../src/package-files.ts';
-import { METRICS } from '../src/telemetry/metric-table.ts';
+import { METRICS } from '../src/server/telemetry/metric-table.ts';
 import { fixture, readRecords } from './files.ts';
 import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';

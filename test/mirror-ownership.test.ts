@@ -2,8 +2,8 @@
 // fixtures/cases/ownership.txt.
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createMemory } from '../src/mirror/memory.ts';
 import { openWriter } from '../src/stores/open.ts';
+import { createMemory } from '../src/tools/mirror/memory.ts';
 import { tempFolder } from './files.ts';
 import { newPath } from './importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from './mirror-site.ts';

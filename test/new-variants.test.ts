@@ -4,8 +4,7 @@ import './more-variants.ts';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../src/config/config.ts';
-import { UserName } from '../src/records/user-name.ts';
+import { PLUGINS } from '../src/api/api.ts';
 import {
   createLookups,
   lookupResponses,
@@ -13,10 +12,11 @@ import {
   sendProfile,
   type VariantOptions,
   variantBodies,
-} from '../src/routes/lookup.ts';
-import { ROUTES } from '../src/server/app.ts';
+} from '../src/api/lookup.ts';
+import { readConfig } from '../src/config/config.ts';
+import { UserName } from '../src/records/user-name.ts';
 import { serve } from '../src/server/serve.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { createLog } from '../src/server/telemetry/log.ts';
 import { fixture, tempFile } from './files.ts';
 import { exported, newPath } from './importing.ts';
 import { mirror } from './mirror-site.ts';
@@ -47,7 +47,7 @@ const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, 
 let url: string;
 const at = () => ({ port: Number(new URL(url).port) });
 beforeAll(async () => {
-  Object.assign(ROUTES, { short: shortStyle });
+  Object.assign(PLUGINS, { short: shortStyle });
   const databaseUrl = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   const config = readConfig({ port: '0', databaseUrl, logLevel: 'silent' });
   const running = await serve(config, createLog(config, { write() {} }));

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ApiDocument } from '../src/views/api-document.ts';
+import type { ApiDocument } from '../src/pages/views/api-document.ts';
 import { fixture, ROOT, tempFile } from './files.ts';
 import { ask, databaseOf, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -47,7 +47,7 @@ describe('the reference and its guides as text', () => {
   };
   beforeAll(async () => {
     text = (await ask(server, '/docs.md')).body;
-    search = await import(join(ROOT, 'src/web/docs/search.js'));
+    search = await import(join(ROOT, 'src/pages/web/docs/search.js'));
   });
 
   test('has every address, parameter, response, member and error, and every section of the guides', async () => {

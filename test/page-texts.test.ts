@@ -1,7 +1,7 @@
 // Texts of people on pages: the language of their script, their links, and how long ones are folded.
 import { expect, test } from 'vitest';
-import { openable } from '../src/views/person-items.ts';
-import { linked, written } from '../src/views/text.ts';
+import { openable } from '../src/pages/views/person-items.ts';
+import { linked, written } from '../src/pages/views/text.ts';
 
 const address = (name: string) => `../${encodeURIComponent(name)}`;
 

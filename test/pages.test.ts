@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await serveHere();
 });
 
-const WEB = join(ROOT, 'src/web');
+const WEB = join(ROOT, 'src/pages/web');
 const scriptsIn = (folder: string) =>
   readdirSync(join(WEB, folder))
     .filter((name) => name.endsWith('.js'))

@@ -1,9 +1,9 @@
 import { XmlDocument } from 'libxml2-wasm';
 import { mf2 } from 'microformats-parser';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listArchives, listOlder } from '../src/routes/history.ts';
+import { listArchives, listOlder } from '../src/pages/history.ts';
+import { escapeText } from '../src/pages/views/markup.ts';
 import { openReader } from '../src/stores/open.ts';
-import { escapeText } from '../src/views/markup.ts';
 import { ugly } from './files.ts';
 import { change, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';

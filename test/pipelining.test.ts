@@ -5,8 +5,8 @@ import type { RequestListener } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
-import { findConnection } from '../src/edge/connection.ts';
-import { createHttpServer } from '../src/edge/http-server.ts';
+import { findConnection } from '../src/server/edge/connection.ts';
+import { createHttpServer } from '../src/server/edge/http-server.ts';
 import { ask, atEnd, dial, hearOut, type LocalServer, parseReplies, sendRaw, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { adminOf, linesOf } from './stress.ts';
@@ -91,7 +91,7 @@ describe('requests ahead of their answers', () => {
   });
 });
 
-describe('what edge/ takes from Node without its documentation', () => {
+describe('what server/edge/ takes from Node without its documentation', () => {
   /** Serves `/large` with 2 MB; `/last` says that it is the last answer. */
   async function startOwn(isDraining = false, settings = {}) {
     const route: RequestListener = ({ url }, response) => {

@@ -2,7 +2,7 @@
 
 import { TEXTS, type TextName } from '../src/cli/print.ts';
 import { explicitSettings, readConfig } from '../src/config/config.ts';
-import { createPrintInput } from '../src/print/input.ts';
+import { createPrintInput } from '../src/tools/print/input.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
   TEXTS[name](createPrintInput(readConfig({}, env), explicitSettings({}, env)));

@@ -6,11 +6,11 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { ERROR_CODES, FAILURES } from '../src/api/http/errors.ts';
 import type { CommandContext } from '../src/cli/context.ts';
 import { TEXT_NAMES } from '../src/cli/print.ts';
 import { COMMANDS, createProgram } from '../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableName } from '../src/config/config.ts';
-import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../src/records/schemas.ts';
 import { fixture, ROOT, tempFile, tempFolder } from './files.ts';
@@ -209,7 +209,7 @@ describe('in a checkout', () => {
   );
 
   test('every command is shown as it works there', () => {
-    for (const text of [allPages, readPage('src/vitrine.js'), readPage('src/views/explorer-page.ts')])
+    for (const text of [allPages, readPage('src/vitrine.js'), readPage('src/pages/views/explorer-page.ts')])
       for (const [shown] of text.matchAll(/npm run (?:-s )?vitrine --/g)) expect(shown).toBe(checkout);
   });
 

@@ -2,7 +2,7 @@
 // fixtures/cases/rehearsal.txt.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
+import { ERROR_CODES, FAILURES } from '../src/api/http/errors.ts';
 import { ask, dial, hearOut, type LocalServer, parseReplies, type Reply } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 

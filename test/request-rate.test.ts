@@ -1,6 +1,6 @@
 // The rate of requests to another site: it starts low, rises with each response, and halves with each sign of overload.
 import { expect, test } from 'vitest';
-import { createPace } from '../src/remote/host.ts';
+import { createPace } from '../src/tools/remote/host.ts';
 
 const { signal } = new AbortController();
 /** Overload that a request of any time shows. */

@@ -2,7 +2,7 @@
 // is in fixtures/cases/http.txt.
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { matches } from '../src/http/answer.ts';
+import { matches } from '../src/api/http/answer.ts';
 import { createDocumentJudge } from './document-judge.ts';
 import { expectedRecord, VARIANTS } from './expected.ts';
 import { fixture, tempFile } from './files.ts';

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { acceptsGzip } from '../src/http/answer.ts';
+import { acceptsGzip } from '../src/api/http/answer.ts';
 import type { LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 

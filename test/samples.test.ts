@@ -1,10 +1,10 @@
 // `vitrine samples`: any number of users, always the same ones, that an import takes and a server shows.
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { generateSamples } from '../src/import/samples/generate.ts';
+import { AWKWARD } from '../src/import/samples/words.ts';
+import { drawPicture } from '../src/pages/sample-pictures.ts';
 import { MAX_RECORD_BYTES } from '../src/records/normalise.ts';
-import { generateSamples } from '../src/samples/generate.ts';
-import { drawPicture } from '../src/samples/people.ts';
-import { AWKWARD } from '../src/samples/words.ts';
 import { tempFile } from './files.ts';
 import { into, newPath, recordsIn } from './importing.ts';
 import { ask, done } from './rig.ts';

@@ -4,13 +4,13 @@ import { Writable } from 'node:stream';
 import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { readConfig } from '../src/config/config.ts';
-import { sampleDatabase } from '../src/samples/samples.ts';
+import { sampleDatabase } from '../src/import/samples/samples.ts';
 import { buildApp } from '../src/server/app.ts';
 import { announce, serve } from '../src/server/serve.ts';
+import { createLog, createServerLog } from '../src/server/telemetry/log.ts';
+import { createTelemetry } from '../src/server/telemetry/telemetry.ts';
 import { openReader } from '../src/stores/open.ts';
 import type { Reader } from '../src/stores/reader.ts';
-import { createLog, createServerLog } from '../src/telemetry/log.ts';
-import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import {
   atEnd,
   type Environment,

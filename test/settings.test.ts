@@ -93,8 +93,8 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ['siteLogo', 'https://a.example/logo.png', { url: 'https://a.example/logo.png' }],
   [
     'siteLogo',
-    'src/web/icon.svg',
-    { type: 'image/svg+xml', bytes: readFileSync(join(ROOT, 'src/web/icon.svg')) },
+    'src/pages/web/icon.svg',
+    { type: 'image/svg+xml', bytes: readFileSync(join(ROOT, 'src/pages/web/icon.svg')) },
   ],
   ...refusedAll('siteLogo', 'package.json missing.svg fixtures'),
   ['accent', '#0C6B5B,#67d3bd', { light: '#0c6b5b', dark: '#67d3bd' }],

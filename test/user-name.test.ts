@@ -117,7 +117,7 @@ describe('a legal name', () => {
 });
 
 describe('at hosts that run code', () => {
-  const program = readFileSync(join(ROOT, 'src/publish/router.js'), 'utf8');
+  const program = readFileSync(join(ROOT, 'src/tools/publish/router.js'), 'utf8');
   const site = {
     rows: [
       ['/people/([^/?]*)', 'USER_NOT_FOUND', 'people/$1.html'],

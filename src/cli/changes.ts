@@ -1,8 +1,8 @@
 // `vitrine changes`
 import { Readable } from 'node:stream';
-import { describeChange } from '../changes/addresses.ts';
-import { writeToStdout } from '../files/output.ts';
 import { openArchive } from '../stores/open.ts';
+import { writeToStdout } from '../stores/output.ts';
+import { describeChange } from '../tools/notify/addresses.ts';
 import type { CommandContext } from './context.ts';
 import { readNotifyConfig } from './notifying.ts';
 import {

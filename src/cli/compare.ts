@@ -1,6 +1,6 @@
 // `vitrine compare`
 import { Argument, type Command } from 'commander';
-import type { CompareOptions } from '../compare/compare.ts';
+import type { CompareOptions } from '../tools/compare/compare.ts';
 import type { CommandContext } from './context.ts';
 import {
   addPaceOptions,
@@ -40,7 +40,7 @@ export const command = (context: CommandContext): Command =>
     .addHelpText('after', HELP)
     .action(async (old: URL, other: URL, { user, users, ...flags }: CompareFlags) => {
       const source = chooseUsers({ user, users }, context);
-      const { runCompare } = await import('../compare/compare.ts');
+      const { runCompare } = await import('../tools/compare/compare.ts');
       const sites = { old, new: other };
       const run = { ...sites, users: source, out: context.stderr, signal: context.stopSignal() };
       context.report(await runCompare({ ...flags, ...run }));

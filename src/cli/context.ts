@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import type { Terminal } from '../files/terminal.ts';
+import type { Terminal } from '../import/terminal.ts';
 import { printable } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
 
@@ -65,14 +65,6 @@ export const SETTINGS_GROUP = 'Settings:';
 export class CommandFailed extends Error {}
 /** The command line makes no sense. */
 export class UsageError extends Error {}
-/** The command did not succeed, and has said why. */
-export class AlreadyReported extends Error {
-  readonly exitCode: number;
-  constructor(exitCode: number) {
-    super('reported already');
-    this.exitCode = exitCode;
-  }
-}
 
 // How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
 

@@ -1,6 +1,6 @@
 // `vitrine doctor`
 import { Argument } from 'commander';
-import type { DoctorOptions } from '../doctor/doctor.ts';
+import type { DoctorOptions } from '../tools/doctor/doctor.ts';
 import type { CommandContext } from './context.ts';
 import { baseUrlArgument, createCommand, examples, numberArgument, variantOption } from './options.ts';
 
@@ -15,7 +15,7 @@ export const command = (context: CommandContext) =>
       examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
     )
     .action(async (base: URL, flags: Omit<DoctorOptions, 'base'>) => {
-      const { diagnose } = await import('../doctor/doctor.ts');
+      const { diagnose } = await import('../tools/doctor/doctor.ts');
       const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
       const checks = findings.map(({ check: { name: check }, finding: { state, text } }) => ({
         check,

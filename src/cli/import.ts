@@ -17,7 +17,7 @@ import {
   unescapeOption,
 } from './options.ts';
 
-/** The files of src/maps. */
+/** The files of src/import/maps. */
 const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
 
 type ImportFlags = SettingFlags &

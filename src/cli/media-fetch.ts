@@ -3,10 +3,10 @@ import { type Command, Option } from 'commander';
 import { type Config, readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { bytes, ConfigError } from '../config/setting-values.ts';
-import type { FetchOptions } from '../media/fetch.ts';
-import type { HostFlags } from '../remote/host.ts';
 import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
+import type { FetchOptions } from '../tools/media/fetch.ts';
+import type { HostFlags } from '../tools/remote/host.ts';
 import type { CommandContext } from './context.ts';
 import { openNotifying } from './notifying.ts';
 import {
@@ -109,7 +109,7 @@ export async function fetchMedia(
   run: Pick<FetchOptions, 'sites' | 'signal'> & { readonly writer: Writer },
   { stderr, endBySignal }: CommandContext,
 ) {
-  const { runFetch } = await import('../media/fetch.ts');
+  const { runFetch } = await import('../tools/media/fetch.ts');
   return await runFetch({
     ...flags,
     ...run,

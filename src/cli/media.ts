@@ -1,11 +1,11 @@
 // `vitrine media`: the copies of pictures. The command that fetches them has a file of its own.
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
-import { writeToStdout } from '../files/output.ts';
-import { megabytes } from '../files/terminal.ts';
+import { megabytes } from '../import/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openArchive, openWriter } from '../stores/open.ts';
+import { writeToStdout } from '../stores/output.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
 import { openNotifying } from './notifying.ts';
@@ -99,7 +99,7 @@ const createCheck = (context: CommandContext): Command =>
     .addHelpText('after', CHECK_HELP)
     .action(async ({ removeDamaged, ...flags }: MediaCheckFlags) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
-      const { runCheck } = await import('../media/upkeep.ts');
+      const { runCheck } = await import('../tools/media/upkeep.ts');
       const counts = await runCheck({
         mediaDir,
         database,
@@ -133,7 +133,7 @@ const createPrune = (context: CommandContext): Command =>
     .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
       await refuseForeign(database, mediaDir);
-      const { runPrune } = await import('../media/upkeep.ts');
+      const { runPrune } = await import('../tools/media/upkeep.ts');
       await using writer = await openWriter(database, { mustExist: true });
       const signal = context.stopSignal();
       const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });

@@ -1,9 +1,9 @@
 // `vitrine mirror`
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { MirrorOptions } from '../mirror/context.ts';
 import { joinReasons, shellWord } from '../records/printable.ts';
 import { openArchive, openReader } from '../stores/open.ts';
+import type { MirrorOptions } from '../tools/mirror/context.ts';
 import { type CommandContext, CommandFailed, explain, UsageError } from './context.ts';
 import {
   addMediaOptions,
@@ -101,7 +101,7 @@ async function runMirror({ user, users, ...flags }: MirrorFlags, context: Comman
   if (state === undefined) throw new UsageError('with PostgreSQL, name a file by --state');
   const signal = context.stopSignal();
   const copies = flags.media ? findMediaPlace(flags, context) : undefined;
-  const mirror = await import('../mirror/mirror.ts');
+  const mirror = await import('../tools/mirror/mirror.ts');
   await using writer = await openNotifying(database, context);
   const { summary, result, failure, isComplete } = await mirror.runMirror({
     ...flags,

@@ -1,9 +1,10 @@
 // Opens a database for changes of which subscribers are notified at the end of the command.
-import type { Subscriber } from '../changes/notify.ts';
+
 import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
 import { openWriter, type StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
+import type { Subscriber } from '../tools/notify/notify.ts';
 import { type CommandContext, explain } from './context.ts';
 
 /** Milliseconds. A subscriber that takes longer is notified by the next command. */
@@ -25,8 +26,8 @@ export async function createSubscribers(
 ): Promise<Subscriber[]> {
   const { purge, notify } = config;
   if (purge.length + notify.length === 0) return [];
-  const { createCaches } = await import('../purge/caches.ts');
-  const { createWebhook } = await import('../changes/webhooks.ts');
+  const { createCaches } = await import('../tools/notify/caches.ts');
+  const { createWebhook } = await import('../tools/notify/webhooks.ts');
   const secret = readToken('NOTIFY_SECRET', environment);
   return [...createCaches(config, environment), ...notify.map((url) => createWebhook(url, config, secret))];
 }
@@ -78,7 +79,7 @@ async function notify(
   subscribers: readonly Subscriber[],
   { stopSignal, stderr }: CommandContext,
 ): Promise<void> {
-  const { notifySubscribers } = await import('../changes/notify.ts');
+  const { notifySubscribers } = await import('../tools/notify/notify.ts');
   const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
   const failures = await notifySubscribers(writer, subscribers, signal).catch((error) => [
     `subscribers could not be notified: ${explain(error).lines.join(' ')}`,

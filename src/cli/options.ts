@@ -12,10 +12,10 @@ import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
-import { readBase } from '../remote/base-url.ts';
-import type { UserSource } from '../remote/user-list.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/load.ts';
 import type { Counts } from '../stores/reader.ts';
+import { readBase } from '../tools/remote/base-url.ts';
+import type { UserSource } from '../tools/remote/user-list.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { type CommandContext, SETTINGS_GROUP, UsageError } from './context.ts';
 

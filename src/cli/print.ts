@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument } from 'commander';
 import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { compose } from '../print/compose.ts';
-import { createPrintInput, type PrintInput } from '../print/input.ts';
-import { kubernetes } from '../print/kubernetes.ts';
-import { prometheusRules } from '../print/monitoring.ts';
-import { caddy, nginx } from '../print/proxies.ts';
-import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
+import { compose } from '../tools/print/compose.ts';
+import { createPrintInput, type PrintInput } from '../tools/print/input.ts';
+import { kubernetes } from '../tools/print/kubernetes.ts';
+import { prometheusRules } from '../tools/print/monitoring.ts';
+import { caddy, nginx } from '../tools/print/proxies.ts';
+import { SYSTEMD_STEPS, systemd, systemdUnits } from '../tools/print/systemd.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 

@@ -1,9 +1,10 @@
 // The command line.
+
 import { constants } from 'node:os';
 import { Command, CommanderError, type Help } from 'commander';
 import { VERSION } from '../package-files.ts';
+import { AlreadyReported } from '../server/already-reported.ts';
 import {
-  AlreadyReported,
   type CommandContext,
   createOutput,
   DONE,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readConfig, SETTING_NAMES } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../publish/targets.ts';
+import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../tools/publish/targets.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
@@ -43,7 +43,7 @@ export const command = (context: CommandContext) =>
         throw new ConfigError(['DIRECTORY must be off: lists of all users are not published']);
       if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
         throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
-      const { runPublish } = await import('../publish/publish.ts');
+      const { runPublish } = await import('../tools/publish/publish.ts');
       const run = { folder: resolve(folder), platform, check, without: new Set(parts) };
       const { stderr: out } = context;
       context.report(

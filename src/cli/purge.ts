@@ -1,7 +1,8 @@
 // `vitrine purge`
-import { notifySubscribers, pickChanges } from '../changes/notify.ts';
+
 import { counted } from '../records/printable.ts';
 import { openWriter } from '../stores/open.ts';
+import { notifySubscribers, pickChanges } from '../tools/notify/notify.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { createSubscribers, readNotifyConfig } from './notifying.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';

@@ -46,7 +46,7 @@ ${examples('vitrine samples --users 5000 people.ndjson', 'vitrine serve people.n
 
 async function runSamples(file: string | undefined, flags: SamplesFlags, context: CommandContext) {
   if (file === undefined) context.keepStdoutForData();
-  const { generateSamples } = await import('../samples/generate.ts');
+  const { generateSamples } = await import('../import/samples/generate.ts');
   const { writeLines } = await import('../import/export.ts');
   const { stdout } = context;
   const signal = context.stopSignal();

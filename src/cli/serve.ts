@@ -2,7 +2,7 @@
 import { type Config, lookalikes, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { findFilesUrl } from '../config/media.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import type { RehearsalFlags } from '../rehearsal/rehearsal.ts';
+import type { RehearsalFlags } from '../server/rehearsal.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
@@ -94,7 +94,7 @@ async function applyRehearsal(
   { environment }: CommandContext,
 ): Promise<{ config: Config; notes: string[] }> {
   if (rehearse) {
-    const { prepareRehearsal } = await import('../rehearsal/rehearsal.ts');
+    const { prepareRehearsal } = await import('../server/rehearsal.ts');
     return prepareRehearsal(config, flags, environment);
   }
   if (flags.yes || flags.delay !== undefined || flags.fail !== undefined || flags.seed !== undefined)

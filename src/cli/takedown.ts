@@ -1,7 +1,6 @@
 // `vitrine takedown`
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
-import { changedAddresses } from '../changes/addresses.ts';
 import { databaseUrl } from '../config/database-url.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
@@ -9,6 +8,7 @@ import type { Change } from '../stores/changes.ts';
 import { openArchive } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
+import { changedAddresses } from '../tools/notify/addresses.ts';
 import { type CommandContext, CommandFailed, type CommandResult, UsageError } from './context.ts';
 import { openNotifying, readNotifyConfig } from './notifying.ts';
 import {
@@ -143,7 +143,7 @@ function createRemoval(folder: string | undefined) {
       const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
       if (folder === undefined) throw new CommandFailed(wanted);
       if (!existsSync(folder)) throw new CommandFailed(`${folder} does not exist: ${wanted}`);
-      const { createMediaFolder } = await import('../media/folder.ts');
+      const { createMediaFolder } = await import('../tools/media/folder.ts');
       const copies = createMediaFolder(folder);
       for (const name of names) if (await copies.remove(name)) files++;
     },

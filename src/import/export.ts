@@ -4,7 +4,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { OutputError, openOutput, outputError, writeToStdout } from '../files/output.ts';
+import { OutputError, openOutput, outputError, writeToStdout } from '../stores/output.ts';
 
 const CHUNK_LENGTH = 256 * 1024;
 

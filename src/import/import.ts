@@ -4,15 +4,14 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type LinesOutput, openLines } from '../files/output.ts';
-import type { Terminal } from '../files/terminal.ts';
-import { readRecords } from '../formats/detect.ts';
-import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
 import type { Load, RemovalLimit, Tallies } from '../stores/load.ts';
+import { type LinesOutput, openLines } from '../stores/output.ts';
 import type { Writer } from '../stores/writer.ts';
+import { readRecords } from './formats/detect.ts';
+import { type Entry, FormatError, NoRecordsError } from './formats/entry.ts';
 import type { ExportFacts, RecordMap } from './map.ts';
 import {
   createFaultReport,
@@ -27,6 +26,7 @@ import {
   type Progress,
   type Warnings,
 } from './report.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface ImportOptions extends MendingOptions, InputOptions {
   readonly stdin: AsyncIterable<Buffer>;

@@ -4,15 +4,15 @@ import { basename, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isPromise, isRegExp } from 'node:util/types';
-import { trimLists } from '../formats/csv.ts';
-import { readRecords } from '../formats/detect.ts';
-import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
-import { describeType, isObject, writeJson } from '../formats/json-text.ts';
 import { packageFile } from '../package-files.ts';
 import type { DateOrder } from '../records/dates.ts';
 import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
+import { trimLists } from './formats/csv.ts';
+import { readRecords } from './formats/detect.ts';
+import { type Entry, FormatError, problemAt } from './formats/entry.ts';
+import { describeType, isObject, writeJson } from './formats/json-text.ts';
 import { kit, type MapTools } from './map-kit.ts';
 
 const MODULE = 'export default (object, kit) => …';
@@ -170,7 +170,7 @@ async function loadModule(path: string) {
 }
 
 function findModule(path: string): URL {
-  const ready = /^\w+$/.test(path) ? pathToFileURL(packageFile(`src/maps/${path}.mjs`)) : undefined;
+  const ready = /^\w+$/.test(path) ? pathToFileURL(packageFile(`src/import/maps/${path}.mjs`)) : undefined;
   if (ready !== undefined && existsSync(ready)) return ready;
   if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
   return pathToFileURL(resolve(path));

@@ -1,7 +1,5 @@
 // What people see of an import: its progress, records that look like mistakes, what was mended, and the counts at the end.
-import type { LinesOutput } from '../files/output.ts';
-import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
-import type { Entry } from '../formats/entry.ts';
+
 import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { nearest } from '../records/nearest.ts';
@@ -10,6 +8,9 @@ import { brief, counted, printable, table } from '../records/printable.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { takedownKey } from '../records/user-name.ts';
 import type { Misfit, Tallies } from '../stores/load.ts';
+import type { LinesOutput } from '../stores/output.ts';
+import type { Entry } from './formats/entry.ts';
+import { bar, createReport, megabytes, secondsLeft, type Terminal } from './terminal.ts';
 
 export interface Progress {
   readonly phase: 'reading' | 'writing';

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { isIP } from 'node:net';
+import { type ErrorCode, FAILURES } from '../api/http/errors.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../api/http/headers.ts';
+import { createServer } from '../api/http/node-http.ts';
+import { type Observer, PROBE } from '../api/http/observations.ts';
 import type { Config } from '../config/config.ts';
-import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
-import { createServer } from '../http/node-http.ts';
-import { type Observer, PROBE } from '../http/observations.ts';
 
 export interface Health {
   /** Why requests should go elsewhere; undefined when they may come. */

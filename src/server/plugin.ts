@@ -1,17 +1,17 @@
 // Vitrine as a part of another Fastify app: the two lookups of one variant below the plugin's prefix, with the headers and
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PLUGINS } from '../api/api.ts';
+import { createAnswerWriter } from '../api/http/answer.ts';
+import { RequestError, sendFailure } from '../api/http/errors.ts';
+import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
+import { compileInput, parseQuery } from '../api/http/input.ts';
 import { readConfig } from '../config/config.ts';
-import { addOriginHeaders, refuseOtherMethods } from '../edge/hooks.ts';
-import { createAnswerWriter } from '../http/answer.ts';
-import { RequestError, sendFailure } from '../http/errors.ts';
-import { addHeaders, jsonHeaders } from '../http/headers.ts';
-import { compileInput, parseQuery } from '../http/input.ts';
-import { pathStyle, queryStyle } from '../routes/lookup.ts';
-import { isDataFault } from '../stores/errors.ts';
 import { openServed } from '../stores/open.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
+import { addOriginHeaders } from './edge/hooks.ts';
 import type { VitrineOptions } from './plugin-options.ts';
+import { failureCode, refuseOthers } from './responses.ts';
 
 /** The specification's addresses, which the prefix stands for. */
 const API = '/api';
@@ -34,7 +34,7 @@ export async function vitrine(app: FastifyInstance, options: VitrineOptions): Pr
   app.setErrorHandler(sendError);
 
   const { style } = VARIANTS[variant];
-  app.register(style === 'path' ? pathStyle : queryStyle, {
+  app.register(PLUGINS[style], {
     variant,
     base: ANY_HOST,
     store,
@@ -44,18 +44,13 @@ export async function vitrine(app: FastifyInstance, options: VitrineOptions): Pr
     writer: createAnswerWriter(config, () => {}),
   });
   // Without a prefix, other addresses are the app's own.
-  if (app.prefix !== '') app.register(refuseOthers);
+  if (app.prefix !== '') app.register(async (others) => refuseOthers(others));
 }
 
 const belowApi = ({ profile, items }: (typeof STYLES)['path' | 'query']) => ({
   profile: profile.slice(API.length),
   items: items.slice(API.length),
 });
-
-async function refuseOthers(app: FastifyInstance): Promise<void> {
-  refuseOtherMethods(app);
-  app.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
-}
 
 /** Queries are read as the server reads them, whatever the app's parser does. */
 function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
@@ -67,5 +62,5 @@ function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => vo
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof RequestError) return void sendFailure(reply, error.code);
   request.log.error(error);
-  sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
+  sendFailure(reply, failureCode(error));
 }

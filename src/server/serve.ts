@@ -7,15 +7,15 @@ import type { Logger } from 'pino';
 import { type Config, listMounts, type Rehearsal } from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
 import { findMediaUrl, findSamplesUrl } from '../config/media.ts';
-import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
 import { openReader, openServed } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
-import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, type Health, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
+import { closeAllConnections, closeSilentConnections } from './edge/http-server.ts';
 import { listen, type SocketOptions } from './listen.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
 
 interface RunningServer {
   /** The URLs that it listens on. */
@@ -55,7 +55,7 @@ export async function serve(
   let registering: Promise<Registry> | undefined;
   /** The Prometheus client is loaded, and begins to collect, with the first question. */
   const registry = () =>
-    (registering ??= import('../telemetry/metric-table.ts').then(({ createRegistry }) =>
+    (registering ??= import('./telemetry/metric-table.ts').then(({ createRegistry }) =>
       createRegistry({ ...sources, droppedLines }),
     ));
   const health = async () => ({
@@ -100,7 +100,7 @@ export async function serve(
 }
 
 async function loadRehearsal({ rateLimit }: Config, rehearsal: Rehearsal) {
-  const { rehearse } = await import('../rehearsal/rehearsal.ts');
+  const { rehearse } = await import('./rehearsal.ts');
   return (app: Parameters<typeof rehearse>[0]) => rehearse(app, { ...rehearsal, rateLimit });
 }
 
@@ -148,7 +148,7 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
 async function openStore(config: Config, observe: StoreListener): Promise<Reader> {
   const { databaseUrl } = config;
   if (databaseUrl === undefined) {
-    const { sampleDatabase } = await import('../samples/samples.ts');
+    const { sampleDatabase } = await import('../import/samples/samples.ts');
     return openReader(await sampleDatabase(findSamplesUrl(config)));
   }
   return openServed(databaseUrl, observe);

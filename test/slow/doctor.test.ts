@@ -1,7 +1,7 @@
 // The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
-import type { Send } from '../../src/doctor/site.ts';
+import { CHECKS, diagnose } from '../../src/tools/doctor/doctor.ts';
+import type { Send } from '../../src/tools/doctor/site.ts';
 import { fixture } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { withoutProxy } from '../fronts.ts';

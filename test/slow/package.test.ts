@@ -57,10 +57,15 @@ async function serve(args: readonly string[], env: Record<string, string> = {}) 
 describe('the package', () => {
   test('has what runs, and nothing else', () => {
     const names = execFileSync('tar', ['tzf', tarball], { cwd: folder, encoding: 'utf8' }).trim().split('\n');
-    const expected = ['dist/vitrine.js', 'dist/LICENSES.txt', 'src/web/explorer.html', 'src/guides/api.md'];
+    const expected = [
+      'dist/vitrine.js',
+      'dist/LICENSES.txt',
+      'src/pages/web/explorer.html',
+      'src/guides/api.md',
+    ];
     expect(names).toEqual(expect.arrayContaining(expected.map((name) => `package/${name}`)));
     const known =
-      /^package\/(package\.json|README\.md|LICENSE|(dist|migrations|src\/(guides|maps|publish|web))\/|fixtures\/([\w]+\.\w+|pictures\/[^/]+)$)/;
+      /^package\/(package\.json|README\.md|LICENSE|(dist|migrations|src\/(guides|import\/maps|pages\/web|tools\/publish))\/|fixtures\/([\w]+\.\w+|pictures\/[^/]+)$)/;
     expect(names.filter((name) => !known.test(name))).toEqual([]);
     expect(readRoot('README.md')).toContain(`npx ./${tarball} `);
   });
@@ -108,7 +113,7 @@ describe('the installed program', () => {
     expect((await ask(server, '/a/api/?user=ada')).status).toBe(500);
     await until('a line of the log', async () => server.log.some((line) => line.includes('request failed')));
     const { err } = JSON.parse(server.log.find((line) => line.includes('request failed')) as string);
-    expect(err.stack).toMatch(/\/src\/http\/[\w-]+\.ts:\d+:\d+/);
+    expect(err.stack).toMatch(/\/src\/api\/http\/[\w-]+\.ts:\d+:\d+/);
   });
 });
 

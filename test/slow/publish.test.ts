@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { PUBLISHED } from '../../src/http/observations.ts';
-import type { Entry } from '../../src/publish/manifest.ts';
+import { PUBLISHED } from '../../src/api/http/observations.ts';
+import type { Entry } from '../../src/tools/publish/manifest.ts';
 import { fixture, readLines, readRecords, tempFolder, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { skipWithout } from '../programs.ts';

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 /** The snippet of a language, as the pages write it. */
 async function snippet(language: string, headers: Record<string, string> = {}): Promise<string> {
-  const { snippetIn } = await import('../../src/web/explorer/snippets.js');
+  const { snippetIn } = await import('../../src/pages/web/explorer/snippets.js');
   const url = `${server.url}/b/api/username/o%27neill`;
   return snippetIn(language, { url, headers, types: ['PortfolioProfile'] });
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { affordableConnections } from '../../src/edge/http-server.ts';
+import { affordableConnections } from '../../src/server/edge/http-server.ts';
 import { fixture, tempFolder } from '../files.ts';
 import { putCopy } from '../media-folder.ts';
 import { canLimitMemory, createMemoryGroup, type MemoryGroup } from '../memory-group.ts';

@@ -7,14 +7,14 @@ import { type setTimeout as delay, setImmediate as nextTurn } from 'node:timers/
 import SqliteDatabase from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Delivery, notifySubscribers } from '../../src/changes/notify.ts';
 import { watchSaves } from '../../src/cli/watch-files.ts';
 import { importFiles } from '../../src/import/import.ts';
-import { runMirror } from '../../src/mirror/mirror.ts';
 import { listMigrations } from '../../src/stores/migrations.ts';
 import { openArchive, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
 import type { Writer } from '../../src/stores/writer.ts';
+import { runMirror } from '../../src/tools/mirror/mirror.ts';
+import { type Delivery, notifySubscribers } from '../../src/tools/notify/notify.ts';
 import { copyOf, ndjson, tempFolder } from '../files.ts';
 import { type Answer, PACE, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';

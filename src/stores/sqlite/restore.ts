@@ -2,10 +2,10 @@
 // snapshot is made beside the database, migrated and checked before the database is touched.
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
 import { forgetChanges, keepsNames } from '../changes.ts';
 import { errorCode, StoreError } from '../errors.ts';
+import { openReplacement } from '../output.ts';
 import type { Counts } from '../reader.ts';
 import type { RemovalCounts } from '../removal.ts';
 import { adoptTakedowns } from '../takedown-changes.ts';

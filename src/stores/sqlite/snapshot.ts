@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { isOldUnfinished, isUnfinished, openReplacement } from '../../files/output.ts';
 import { errorCode, StoreError } from '../errors.ts';
+import { isOldUnfinished, isUnfinished, openReplacement } from '../output.ts';
 import { type OpenDatabase, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';

@@ -1,0 +1,31 @@
+// The API of the specification, line by line: a plugin for each variant at its base address, query-style for A, path-style for
+// B and C, over one store.
+import type { FastifyPluginCallback } from 'fastify';
+import { type Config, listMounts } from '../config/config.ts';
+import type { Reader } from '../stores/reader.ts';
+import { type RouteStyle, STYLES, VARIANTS } from '../variants.ts';
+import { createAnswerWriter } from './http/answer.ts';
+import type { Observer } from './http/observations.ts';
+import { createUserTags } from './http/user-tags.ts';
+import { pathStyle } from './path-style.ts';
+import { queryStyle } from './query-style.ts';
+
+export const PLUGINS: Record<RouteStyle, typeof pathStyle> = { query: queryStyle, path: pathStyle };
+
+interface ApiOptions {
+  readonly config: Config;
+  readonly store: Reader;
+  readonly observe: Observer;
+}
+
+export const api: FastifyPluginCallback<ApiOptions> = (app, { config, store, observe }, done) => {
+  const { takedownStatus } = config;
+  const writer = createAnswerWriter(config, observe);
+  const tagUser = config.purge.length > 0 ? createUserTags(config) : undefined;
+  for (const { variant, base } of listMounts(config)) {
+    const { style } = VARIANTS[variant];
+    const lookups = { variant, base, addresses: STYLES[style], store, writer, tagUser, takedownStatus };
+    app.register(PLUGINS[style], { prefix: base.path, ...lookups });
+  }
+  done();
+};

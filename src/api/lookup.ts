@@ -1,0 +1,143 @@
+// The lookups of a user: what both route styles share. The user name as input, the response schemas, and finding and sending
+// an answer. The routes are in query-style.ts and path-style.ts.
+import { type TSchema, Type } from '@sinclair/typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.ts';
+import type { BaseUrl } from '../config/mount.ts';
+import type { Family } from '../records/kinds.ts';
+import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
+import { isTooLong, UserName, userKey } from '../records/user-name.ts';
+import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
+import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
+import { type AnswerWriter, acceptsGzip, knownEtags, NotModified, writeAnswer } from './http/answer.ts';
+import { type ErrorCode, errorResponses, sendFailure } from './http/errors.ts';
+import { FAULT } from './http/input.ts';
+import type { Operation } from './http/observations.ts';
+import type { TagUser } from './http/user-tags.ts';
+
+export interface VariantOptions {
+  readonly variant: Variant;
+  readonly base: BaseUrl;
+  /** Below the prefix. */
+  readonly addresses: LookupAddresses;
+  readonly store: Pick<Reader, 'profile' | 'items' | 'isTakenDown'>;
+  readonly writer: AnswerWriter;
+  /** Undefined if no cache reads tags. */
+  readonly tagUser: TagUser | undefined;
+  readonly takedownStatus: Config['takedownStatus'];
+}
+
+const RECORDS = {
+  microblog: { Profile: MicroblogProfile, Item: Post },
+  portfolio: { Profile: PortfolioProfile, Item: Shot },
+} as const;
+
+/** The bodies of a variant's two lookups. */
+export function variantBodies(variant: Variant) {
+  const { family, collection } = VARIANTS[variant];
+  const { Profile, Item } = RECORDS[family];
+  return { Profile, Items: itemsBody(`Items${variant.toUpperCase()}`, collection, Item) };
+}
+
+/** The responses of a lookup: the body, 304, and its errors. */
+export const lookupResponses = (
+  { takedownStatus }: Pick<VariantOptions, 'takedownStatus'>,
+  body: TSchema,
+  ...more: ErrorCode[]
+) => ({
+  200: body,
+  304: NotModified,
+  ...errorResponses(
+    'USER_MISSING',
+    'USER_MALFORMED',
+    'USER_TOO_LONG',
+    'BAD_ESCAPE',
+    'USER_NOT_FOUND',
+    ...(takedownStatus === '410' ? (['USER_GONE'] as const) : []),
+    ...more,
+  ),
+});
+
+/** The user name in a request, and the error code for each way it can be wrong. */
+export const UserInput = Type.Unsafe<string>({
+  ...UserName,
+  [FAULT](value: unknown): ErrorCode {
+    if (value === undefined || value === '') return 'USER_MISSING';
+    if (typeof value !== 'string') return 'USER_REPEATED';
+    return isTooLong(value) ? 'USER_TOO_LONG' : 'USER_MALFORMED';
+  },
+});
+
+/** Why there is nothing to send about a user. */
+export async function missingUser(
+  store: Pick<Reader, 'isTakenDown'>,
+  takedownStatus: Config['takedownStatus'],
+  family: Family,
+  key: string,
+): Promise<'USER_GONE' | 'USER_NOT_FOUND'> {
+  const isGone = takedownStatus === '410' && (await store.isTakenDown(family, key));
+  return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
+}
+
+export type Lookups = ReturnType<typeof createLookups>;
+
+/** What the lookups of a variant need. */
+export function createLookups({ variant, ...rest }: VariantOptions) {
+  const { family, collection } = VARIANTS[variant];
+  const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
+  return { ...rest, family, collection, operations };
+}
+
+export function sendProfile(
+  lookups: Lookups,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: string,
+): Awaitable<void> {
+  const asked = readLookup(request, user);
+  const found = lookups.store.profile(lookups.family, asked.key, asked);
+  return send(lookups, lookups.operations.profile, reply, asked, found);
+}
+
+export function sendItems(
+  lookups: Lookups,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: string,
+): Awaitable<void> {
+  const asked = readLookup(request, user);
+  const found = lookups.store.items(lookups.family, asked.key, lookups.collection, asked);
+  return send(lookups, lookups.operations.items, reply, asked, found);
+}
+
+interface Asked extends LookupOptions {
+  readonly key: string;
+}
+
+function readLookup({ headers }: FastifyRequest, user: string): Asked {
+  const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = headers;
+  return { key: userKey(user), known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
+}
+
+/** SQLite has found the answer by now, PostgreSQL will later. */
+function send(
+  lookups: Lookups,
+  operation: Operation,
+  reply: FastifyReply,
+  asked: Asked,
+  found: Awaitable<Answer | undefined>,
+): Awaitable<void> {
+  if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
+  if (found === undefined) return sendMissing(lookups, reply, asked.key);
+  lookups.tagUser?.(reply.raw, lookups.family, asked.key);
+  writeAnswer(lookups.writer, reply.raw, operation, found, asked.known);
+  // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
+  reply.hijack();
+}
+
+async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {
+  const { store, takedownStatus, family, tagUser } = lookups;
+  const code = await missingUser(store, takedownStatus, family, key);
+  tagUser?.(reply.raw, family, key);
+  sendFailure(reply, code);
+}

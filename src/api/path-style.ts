@@ -1,0 +1,76 @@
+// Variants B and C: the path names the user, /api/username/USER and /api/username/USER/shots.
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { hostConstraint } from '../config/mount.ts';
+import { ITEM_CAP } from '../records/kinds.ts';
+import { VARIANTS } from '../variants.ts';
+import { errorResponses, sendFailure } from './http/errors.ts';
+import {
+  createLookups,
+  lookupResponses,
+  sendItems,
+  sendProfile,
+  UserInput,
+  type VariantOptions,
+  variantBodies,
+} from './lookup.ts';
+
+const Params = Type.Object({ username: UserInput });
+
+export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
+  const { variant, base, addresses } = options;
+  const { Profile, Items } = variantBodies(variant);
+  const letter = variant.toUpperCase();
+  const lookups = createLookups(options);
+  const { operations } = lookups;
+
+  const profile = {
+    constraints: hostConstraint(base),
+    config: { operation: operations.profile },
+    schema: {
+      operationId: `getProfile${letter}`,
+      summary: "Get a user's profile",
+      description: 'The profile of the user with this name.',
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(options, Profile),
+    },
+  };
+  app.get(addresses.profile, profile, function getProfile(request, reply) {
+    return sendProfile(lookups, request, reply, request.params.username);
+  });
+
+  const items = {
+    constraints: hostConstraint(base),
+    config: { operation: operations.items },
+    schema: {
+      operationId: `getItems${letter}`,
+      summary: "Get a user's newest shots",
+      description: `The newest ${ITEM_CAP} shots of the user with this name, newest first, as \`${VARIANTS[variant].collection}\`.`,
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(options, Items),
+    },
+  };
+  app.get(addresses.items, items, function getItems(request, reply) {
+    return sendItems(lookups, request, reply, request.params.username);
+  });
+
+  // Without a name these would be unknown addresses.
+  const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [
+    [addresses.profile.replace('/:username', ''), operations.profile],
+    [addresses.profile.replace(':username', ''), operations.profile],
+    [addresses.items.replace(':username', ''), operations.items],
+  ];
+  for (const [url, operation] of withoutUser)
+    app.get(
+      url,
+      {
+        constraints: hostConstraint(base),
+        config: { operation },
+        schema: { hide: true, response: errorResponses('USER_MISSING') },
+      },
+      (_request, reply) => void sendFailure(reply, 'USER_MISSING'),
+    );
+  done();
+};

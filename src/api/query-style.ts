@@ -1,0 +1,69 @@
+// Variant A: the query names the user, and asks for the items, /api/?user=USER and /api/?user=USER&post=true.
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { hostConstraint } from '../config/mount.ts';
+import { ITEM_CAP } from '../records/kinds.ts';
+import { FAULT } from './http/input.ts';
+import {
+  createLookups,
+  lookupResponses,
+  sendItems,
+  sendProfile,
+  UserInput,
+  type VariantOptions,
+  variantBodies,
+} from './lookup.ts';
+
+const Query = Type.Object({
+  user: UserInput,
+  post: Type.Optional(
+    Type.Literal('true', {
+      description: 'Ask for the newest posts instead of the profile.',
+      [FAULT]: 'POST_MALFORMED',
+    }),
+  ),
+});
+
+export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
+  const { variant, base, addresses } = options;
+  const { Profile, Items } = variantBodies(variant);
+  const letter = variant.toUpperCase();
+  const lookups = createLookups(options);
+  const { operations } = lookups;
+
+  const chooseOperation = (query: unknown) =>
+    (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
+
+  const schema = {
+    operationId: `getProfileOrItems${letter}`,
+    summary: "Get a user's profile, or newest posts",
+    description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${base.path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
+    tags: [`Variant ${letter}`],
+    querystring: Query,
+    response: lookupResponses(
+      options,
+      Type.Union([Profile, Items], { description: 'The profile, or the list of posts.' }),
+      'USER_REPEATED',
+      'POST_MALFORMED',
+    ),
+  };
+  const [path = ''] = addresses.profile.split('?');
+  for (const url of [path.replace(/\/$/, ''), path])
+    app.get(
+      url,
+      {
+        // Only the address that ends with it: the other one is the first of the two.
+        prefixTrailingSlash: 'slash',
+        constraints: hostConstraint(base),
+        config: { operation: chooseOperation },
+        schema: { ...schema, hide: url.endsWith('/') },
+      },
+      function getProfileOrItems(request, reply) {
+        const { user, post } = request.query;
+        return post === undefined
+          ? sendProfile(lookups, request, reply, user)
+          : sendItems(lookups, request, reply, user);
+      },
+    );
+  done();
+};

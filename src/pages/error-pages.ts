@@ -1,0 +1,60 @@
+// Errors as pages, for browsers; programs get JSON.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../api/http/errors.ts';
+import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
+import { type Config, listMounts } from '../config/config.ts';
+import type { Reader } from '../stores/reader.ts';
+import { markup } from './views/markup.ts';
+import { missingPage } from './views/page.ts';
+import { pageHeaders } from './web-file.ts';
+
+const TITLES: Partial<Record<ErrorCode, string>> = {
+  ROUTE_NOT_FOUND: 'There is nothing here',
+  USER_NOT_FOUND: 'There is nothing here',
+  USER_GONE: 'This was removed',
+  RATE_LIMITED: 'Too many requests',
+  OVERLOADED: 'Too busy just now',
+  NOT_READY: 'The data cannot be read just now',
+};
+
+const IMPORT = markup`Import it with <code>vitrine import people.ndjson</code>, then load this page again.`;
+
+/** Whether the client is a browser. */
+export const isForPeople = ({ headers }: FastifyRequest): boolean =>
+  /\btext\/html\b/.test(headers.accept ?? '');
+
+export const varyByAccept = (reply: FastifyReply): FastifyReply =>
+  reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
+
+/** Turns the JSON of errors of this context into pages. */
+export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<Reader, 'lastImport'>): void {
+  const apis = listMounts(config).map(({ base }) => `${base.path}/api`);
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const isError = reply.statusCode >= 400 && /json/.test(String(reply.getHeader('content-type')));
+    const isApi = apis.some((api) => request.url.startsWith(api));
+    if (!isError || isApi || !Buffer.isBuffer(payload)) return done();
+    if (reply.statusCode === 404 || reply.statusCode === 410) varyByAccept(reply);
+    const { code, message }: { code: ErrorCode; message: string } = JSON.parse(payload.toString());
+    const title = TITLES[code];
+    if (title === undefined || !isForPeople(request)) return done();
+    const isEmpty = code === 'NOT_READY' && hasNoData(store);
+    const [path = ''] = request.url.split('?');
+    const root = '../'.repeat(path.split('/').length - 2) || './';
+    const page = isEmpty ? { title: 'No data yet', lead: IMPORT } : { title, lead: message };
+    reply.headers(pageHeaders(config));
+    // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
+    if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)
+      reply.header('cache-control', `private, ${NOT_FOUND_CACHING}`);
+    for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
+    done(null, missingPage(config, root, page));
+  });
+}
+
+/** Whether nothing was imported yet. */
+export function hasNoData(store: Pick<Reader, 'lastImport'>): boolean {
+  try {
+    return store.lastImport() === undefined;
+  } catch {
+    return true;
+  }
+}

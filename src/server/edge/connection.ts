@@ -1,0 +1,137 @@
+// One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
+// answer is never lost to a close. So a connection that sends more than 8 requests ahead of their answers gets 8 answers
+// and is closed, and each close waits a moment for what the client still sends.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import * as http from '../../api/http/node-http.ts';
+
+/** Node keeps 2 KB or more for each request, and one read brings up to 1,450. */
+const MOST_AHEAD = 8;
+const LINGER_MS = 1000;
+
+const connections = new WeakMap<Socket, ClientConnection>();
+
+/** Each socket of the server has one: see keepConnections. */
+export const findConnection = (socket: Socket) => connections.get(socket) as ClientConnection;
+
+export class ClientConnection {
+  readonly socket: Socket;
+  /** Whether a request has come. */
+  hasAsked = false;
+  /** Whether what still arrives is dropped. */
+  isEnding = false;
+  isLingering = false;
+  /** The responses that are not written yet, in the order of their requests. */
+  readonly owed: ServerResponse[] = [];
+  private readonly idle: Set<ClientConnection>;
+  private latestRequest: IncomingMessage | undefined;
+  private refuse: (() => void) | undefined;
+
+  /** `idle` lists the connections that owe no answer, the one idle longest first. */
+  constructor(socket: Socket, idle: Set<ClientConnection>) {
+    this.socket = socket;
+    this.idle = idle;
+    connections.set(socket, this);
+    idle.add(this);
+    // Not documented: Node calls it after a last response, and its own closes at once.
+    socket.destroySoon = () => this.linger();
+  }
+
+  /** Whether the bytes that arrive are still the body of a request that has its answer, or will have it. */
+  get isWithinRequest(): boolean {
+    return this.latestRequest?.complete === false;
+  }
+
+  noteRequest(request: IncomingMessage, response: ServerResponse): void {
+    this.hasAsked = true;
+    this.latestRequest = request;
+    this.idle.delete(this);
+    this.owed.push(response);
+    response.once('finish', noteFinished);
+  }
+
+  /** Node writes responses in the order of their requests. */
+  noteFinished(): void {
+    this.owed.shift();
+    if (this.owed.length > 0) return;
+    if (this.latestRequest?.complete) this.latestRequest = undefined;
+    if (this.isEnding) this.endAnswered();
+    else this.idle.add(this);
+  }
+
+  /** Reads no more requests. `refuse` is called when the answers that are owed are written. */
+  end(refuse?: () => void): void {
+    if (this.isEnding) return;
+    this.isEnding = true;
+    this.refuse = refuse;
+    if (this.owed.length === 0) this.endAnswered();
+    // Otherwise bytes that arrive would show that the client is alive, although it takes no answer.
+    else this.socket.on('resume', pauseAgain).pause();
+  }
+
+  private endAnswered(): void {
+    // Behind a last answer comes nothing.
+    if (!this.isLingering) this.refuse?.();
+    this.linger();
+  }
+
+  /**
+   * Closes in two steps (RFC 9112, 9.6): ends our side, and reads on for a while. A close over unread bytes makes TCP send
+   * a reset, which can destroy the last answer before the client reads it.
+   */
+  private linger(): void {
+    if (this.isLingering) return;
+    this.isEnding = this.isLingering = true;
+    this.idle.delete(this);
+    this.socket.off('resume', pauseAgain).end();
+    this.socket.resume();
+    const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
+    this.socket.once('close', () => clearTimeout(timer));
+  }
+}
+
+/**
+ * A request that knows when its headers arrived, and whether it comes too early. Node's parser stops in the middle of a
+ * read at an upgrade only, so such a request is one: this use of `upgrade` is not documented. Real upgrades are never made.
+ */
+export class ClientRequest extends http.IncomingMessage {
+  override arrived = performance.now();
+  private readonly isTooEarly: boolean;
+
+  constructor(socket: Socket) {
+    super(socket);
+    const { isEnding, owed } = findConnection(socket);
+    this.isTooEarly = isEnding || owed.length >= MOST_AHEAD;
+  }
+
+  get upgrade(): boolean {
+    return this.isTooEarly;
+  }
+
+  /** Node sets what the headers say. */
+  set upgrade(_wish: boolean) {}
+}
+
+/** Node has let go of the socket at a request that came too early; what is owed is still written to it. */
+export function endEarly(this: Server, _request: IncomingMessage, socket: Socket): void {
+  const connection = findConnection(socket);
+  socket.on('error', ignore).on('timeout', () => this.emit('timeout', socket));
+  socket.on('drain', () => {
+    const [response] = connection.owed;
+    if (response?.writableNeedDrain) response.emit('drain');
+  });
+  if (connection.isLingering) socket.resume();
+  else connection.end();
+}
+
+function noteFinished(this: ServerResponse): void {
+  findConnection(this.req.socket).noteFinished();
+}
+
+/** Node resumes a socket when a response drains. */
+function pauseAgain(this: Socket): void {
+  this.pause();
+}
+
+/** The connection is gone after an error. */
+function ignore(): void {}

@@ -1,0 +1,61 @@
+// Whether the process lives, and whether it can serve: the state, and the probes that ask for it. The reason is on the admin
+// port only: reasons may name files and hosts.
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import type { FastifyReply } from 'fastify';
+import { JSON_TYPE } from '../api/http/headers.ts';
+import { PROBE, RECEIVED_OVER } from '../api/http/observations.ts';
+import type { Reader } from '../stores/reader.ts';
+
+/** Whether the server can serve: not while it stops, and not while its data cannot be read. */
+export function createHealth(store: Pick<Reader, 'fault'>) {
+  const state = { isDraining: false };
+  return {
+    state,
+    drain() {
+      state.isDraining = true;
+    },
+    /** Why requests should go elsewhere; undefined when they may come. */
+    async unready(): Promise<string | undefined> {
+      return state.isDraining ? 'The server is stopping.' : await store.fault();
+    },
+  };
+}
+
+interface Readiness {
+  /** Why requests should go elsewhere; undefined when they may come. */
+  readonly unready: () => Promise<string | undefined>;
+}
+
+const Alive = Type.Object({ status: Type.Literal('ok') });
+const Ready = Type.Object({ status: Type.Literal('ready') });
+const NotReady = Type.Object({ status: Type.Literal('not ready') });
+
+export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }, done) => {
+  app.get(
+    '/healthz',
+    { config: { operation: PROBE }, schema: { hide: true, response: { 200: Alive } } },
+    (request, reply) => {
+      reply.header(RECEIVED_OVER, request.raw.httpVersion);
+      sendFresh(reply, 200, { status: 'ok' });
+    },
+  );
+
+  app.get(
+    '/readyz',
+    { config: { operation: PROBE }, schema: { hide: true, response: { 200: Ready, 503: NotReady } } },
+    async (_request, reply) => {
+      const isReady = (await unready()) === undefined;
+      return isReady
+        ? sendFresh(reply, 200, { status: 'ready' })
+        : sendFresh(reply, 503, { status: 'not ready' });
+    },
+  );
+  done();
+};
+
+/** For what is true at this moment only. */
+function sendFresh(reply: FastifyReply, status: number, body: object): FastifyReply {
+  if (status === 503) reply.header('retry-after', '1');
+  return reply.code(status).type(JSON_TYPE).header('cache-control', 'no-store').send(JSON.stringify(body));
+}

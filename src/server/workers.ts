@@ -1,0 +1,120 @@
+// WORKERS > 1: several processes share one port. The supervisor starts, replaces and stops them and adds up their metrics.
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { platform } from 'node:os';
+import { Registry } from '@prometheus-io/client';
+import type { Logger } from 'pino';
+import type { Observer } from '../api/http/observations.ts';
+import type { Config } from '../config/config.ts';
+import { type Health, openAdmin } from './admin.ts';
+import { AlreadyReported } from './already-reported.ts';
+import { type StartOptions, serve } from './serve.ts';
+
+const serving = new Set<Worker>();
+let isStopping = false;
+
+export async function supervise(config: Config, log: Logger, { signal, socket }: StartOptions) {
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', () => void stopWorkers(), { once: true });
+  const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
+  const admin = await openAdmin({ config, health: findHealth, metrics: addUpMetrics, observe });
+  const stop = () => stopWorkers().then(() => admin?.close());
+  try {
+    // Workers accept from the one socket that they share, if each cannot open its own.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    if (socket?.fd === undefined && !config.host.startsWith('/')) await choosePort(config);
+    // The first one alone, so that faults in settings or data are reported once.
+    const url = await start(log);
+    await Promise.all(Array.from({ length: config.workers - 1 }, () => start(log)));
+    return { url, adminUrl: admin?.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * Each worker accepts its own connections (SO_REUSEPORT). If the supervisor handed them over, those on their way to a
+ * worker that dies would stay open for ever; from one shared socket (SCHED_NONE) two of four workers answered nearly all.
+ * The kernel would let the workers of another Vitrine share the port as well, so it must be free before they start.
+ */
+async function choosePort({ host, port }: Config): Promise<void> {
+  const probe = createServer((socket) => socket.destroy()).listen({ host, port });
+  await once(probe, 'listening');
+  const chosen = (probe.address() as AddressInfo).port;
+  await once(probe.close(), 'close');
+  cluster.setupPrimary();
+  cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), '--port', String(chosen)] });
+}
+
+/** Starts one worker; resolves to its address when it serves. */
+async function start(log: Logger): Promise<string> {
+  if (isStopping) throw new Error('the server is stopping');
+  // Each question that waits for its answer listens.
+  const worker = cluster.fork().setMaxListeners(0);
+  const started = Promise.withResolvers<string>();
+  worker.on('message', ([name, message]) => void worker.emit(name, message));
+  worker.once('serving', (url) => {
+    serving.add(worker);
+    started.resolve(url);
+  });
+  worker.once('exit', (code, signal) => {
+    // One that ended by itself has said why.
+    started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
+    if (!serving.delete(worker) || isStopping) return;
+    log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
+    replace(log);
+  });
+  return started.promise;
+}
+
+/** In a second: a lasting cause of death must not loop. */
+const replace = (log: Logger) => setTimeout(() => isStopping || start(log).catch(() => replace(log)), 1000);
+
+async function stopWorkers(): Promise<void> {
+  isStopping = true;
+  const alive = Object.values(cluster.workers ?? {}).filter((worker) => worker?.process.kill('SIGTERM'));
+  await Promise.all(alive.map((worker) => once(worker as Worker, 'exit')));
+}
+
+/** Requests may come while any worker is ready; a probe does not wait for the others. */
+function findHealth(): Promise<Health> {
+  const requireReady = (health: Health) => (health.unready === undefined ? health : Promise.reject(health));
+  const isHealth = (error: object) => 'unready' in error;
+  const ready = askWorkers<Health>('health').map((answer) => answer.then(requireReady));
+  return Promise.any(ready).catch(({ errors }) => errors.find(isHealth) ?? { unready: 'No worker answers.' });
+}
+
+async function addUpMetrics() {
+  const asked = askWorkers<Awaited<ReturnType<Registry['getMetricsAsJSON']>>>('metrics');
+  const all = (await Promise.allSettled(asked)).flatMap((each) => ('value' in each ? [each.value] : []));
+  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
+}
+
+/** That of a worker fails if it has just died or takes more than two seconds. */
+function askWorkers<Answer>(question: 'health' | 'metrics'): Promise<Answer>[] {
+  return [...serving].map(async (worker) => {
+    // Without a callback, a worker that has just died would end this process with an 'error' event.
+    worker.send(question, () => {});
+    const [answer] = await once(worker, question, { signal: AbortSignal.timeout(2000) });
+    return answer as Answer;
+  });
+}
+
+/** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */
+export async function serveAsWorker(config: Config, log: Logger, options: StartOptions) {
+  const worker = cluster.worker as Worker;
+  const socket = options.socket ?? { reusePort: platform() === 'linux' };
+  const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };
+  const { registry, health, ...running } = await serve(config, log.child({ worker: worker.id }), start);
+  // Without the supervisor nothing reads messages; Node then ends the worker.
+  const send = (name: string, message: unknown) => worker.send([name, message], () => {});
+  const answers = { health, metrics: async () => (await registry()).getMetricsAsJSON() };
+  const answer = async (name: keyof typeof answers) => send(name, await answers[name]());
+  worker.on('message', (name) =>
+    answer(name).catch((err) => log.error({ err }, 'the supervisor gets no answer')),
+  );
+  send('serving', running.url);
+  return running;
+}

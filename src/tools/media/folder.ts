@@ -1,0 +1,135 @@
+// The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
+// several fetches may work on one folder. Small files that are made of a copy lie beside it.
+import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
+import type { Copy } from '../../stores/media.ts';
+import { openArchive } from '../../stores/open.ts';
+import { nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
+
+export interface StoredFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly changed: number;
+}
+
+const NAME = new RegExp(MEDIA_NAME);
+const COPY = new RegExp(COPY_NAME);
+
+/** Rather than the name of a small file. */
+export const isCopy = (name: string) => COPY.test(name);
+
+export type MediaFolder = ReturnType<typeof createMediaFolder>;
+export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
+
+export function createMediaFolder(path: string) {
+  const incoming = join(path, 'incoming');
+  const findPlace = (name: string) => join(path, mediaPath(name));
+  const writing = <T>(action: () => Promise<T>) =>
+    action().catch((error) => Promise.reject(outputError(path, error)));
+
+  /** A file that is being received. */
+  async function receive() {
+    const file = nameUnfinished(join(incoming, 'copy'));
+    const handle = await writing(() => open(file, 'wx'));
+    return {
+      write: (chunk: Buffer) => writing(() => handle.writeFile(chunk)),
+      /** Puts the whole file in its place, unless it is there already; whether it was not. */
+      keep: (name: string) => writing(() => keepFile(handle, file, findPlace(name))),
+      /** Removes what was written, unless it was kept. */
+      async discard(): Promise<void> {
+        await handle.close();
+        await rm(file, { force: true });
+      },
+    };
+  }
+
+  async function remove(name: string): Promise<boolean> {
+    for (const width of SMALL_WIDTHS) await removeFile(findPlace(smallName(name, width)));
+    return removeFile(findPlace(name));
+  }
+
+  return {
+    path,
+    /** Creates the folder, and removes what fetches that were killed have left in it. */
+    prepare: () =>
+      writing(async () => {
+        await mkdir(incoming, { recursive: true });
+        removeLeftovers(incoming);
+      }),
+    receive,
+    pages: () => listFiles(path),
+    findPlace,
+    /** The size of a copy; undefined without one. */
+    readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
+    /** Those of the small files of a copy that are not here. */
+    missingSmall: (name: string, widths: readonly number[]) =>
+      widths.map((width) => smallName(name, width)).filter((file) => !existsSync(findPlace(file))),
+    /** Removes a copy and its small files; whether there was one. */
+    remove: (name: string) => writing(() => remove(name)),
+    /** Removes one file, unless it has changed after `before`; whether it did. */
+    removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
+  };
+}
+
+async function keepFile(handle: FileHandle, file: string, place: string): Promise<boolean> {
+  const { size } = await handle.stat();
+  // One of another size is damaged.
+  if (statIfAny(place)?.size === size) {
+    // `prune` spares young files. Setting the time fails if another user owns the file.
+    await utimes(place, new Date(), new Date()).catch(() => {});
+    return false;
+  }
+  await handle.sync();
+  const folder = dirname(place);
+  const created = await mkdir(folder, { recursive: true });
+  if (created !== undefined) await syncFolder(dirname(folder));
+  await rename(file, place);
+  await syncFolder(folder);
+  return true;
+}
+
+/** Without this a power cut may undo a rename. */
+async function syncFolder(path: string): Promise<void> {
+  await using handle = await open(path);
+  await handle.sync();
+}
+
+async function removeFile(place: string, before = Number.POSITIVE_INFINITY): Promise<boolean> {
+  const stats = statIfAny(place);
+  if (stats === undefined || stats.mtimeMs > before) return false;
+  await rm(place, { force: true });
+  return true;
+}
+
+/** Every whole file, folder by folder, in the order of the names. */
+function* listFiles(path: string): Generator<StoredFile[]> {
+  const folders = existsSync(path) ? readdirSync(path).filter((name) => /^[0-9a-f]{2}$/.test(name)) : [];
+  for (const folder of folders.sort()) {
+    const names = readdirSync(join(path, folder)).filter((name) => NAME.test(name));
+    yield names.sort().flatMap((name) => {
+      const stats = statIfAny(join(path, folder, name));
+      return stats?.isFile() ? [{ name, bytes: stats.size, changed: stats.mtimeMs }] : [];
+    });
+  }
+}
+
+const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+// All copies that a database knows, page by page: a long task holds no transaction, and leaves signals their turn.
+
+export async function* listCopies(database: string): AsyncGenerator<Copy> {
+  for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
+    const copies = await readPage(database, after);
+    yield* copies;
+    after = copies.at(-1)?.file;
+  }
+}
+
+async function readPage(database: string, after: string): Promise<Copy[]> {
+  await using archive = await openArchive(database);
+  return await archive.copies(after);
+}

@@ -1,0 +1,79 @@
+// The originals to fetch, in a temporary database, since there may be more than memory holds; and what became of them, saved
+// in batches: what is not saved yet is fetched again after a crash.
+
+import type { MediaEntry } from '../../stores/media.ts';
+import { openScratch } from '../../stores/sqlite/connect.ts';
+import type { Writer } from '../../stores/writer.ts';
+
+const PAGE = 100;
+
+export type Originals = ReturnType<typeof createOriginals>;
+
+export function createOriginals() {
+  const db = openScratch();
+  db.exec(`
+    CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
+    CREATE INDEX wanted_of_host ON wanted (host, n);`);
+  const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
+  const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
+
+  /** Page by page: a statement can be iterated once at a time. */
+  function* listUrls(host: string): Generator<string> {
+    for (let last = 0; ; ) {
+      const rows = page.all(host, last, PAGE) as { n: number; url: string }[];
+      if (rows.length === 0) return;
+      yield* rows.map(({ url }) => url);
+      last = (rows.at(-1) as { n: number }).n;
+    }
+  }
+
+  return {
+    want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
+    size: () => db.prepare('SELECT count(*) FROM wanted').pluck().get() as number,
+
+    /** Those of each host; hosts with the most of them come first. */
+    queues(): Generator<string>[] {
+      const query = 'SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host';
+      return (db.prepare(query).pluck().all() as string[]).map(listUrls);
+    },
+
+    [Symbol.dispose]: db[Symbol.dispose],
+  };
+}
+
+const BATCH = 100;
+
+export type Saver = ReturnType<typeof createSaver>;
+
+/** A takedown happened during the fetch: the list of originals is out of date. */
+export class TakedownMade extends Error {}
+
+/** `mark` is that of the takedowns when the originals were listed. */
+export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
+  let pending: MediaEntry[] = [];
+  let saving = Promise.resolve();
+
+  async function save(): Promise<void> {
+    const batch = pending;
+    pending = [];
+    if (batch.length === 0 || (await writer.saveMedia(batch, mark))) return;
+    pending = [...batch, ...pending];
+    throw new TakedownMade();
+  }
+
+  /** Batches are saved one after the other, and none after one that failed. */
+  function flush(): Promise<void> {
+    saving = saving.then(save);
+    return saving;
+  }
+
+  return {
+    async add(entry: MediaEntry): Promise<void> {
+      pending.push(entry);
+      if (pending.length >= BATCH) await flush();
+    },
+    flush,
+    /** What a takedown kept from being saved. */
+    unsaved: (): readonly MediaEntry[] => pending,
+  };
+}

@@ -1,0 +1,176 @@
+// Makes the small files of all copies that have none yet, and saves what pages need to know of each copy.
+import type { Sharp, SharpOptions } from 'sharp';
+import { createReport, type Terminal } from '../../import/terminal.ts';
+import { SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
+import { counted } from '../../records/printable.ts';
+import type { Copy } from '../../stores/media.ts';
+import type { PictureFacts } from '../../stores/media-statements.ts';
+import type { Writer } from '../../stores/writer.ts';
+import type { Run } from '../runs/each.ts';
+import { listCopies, type MediaFolder } from './folder.ts';
+import { QuotaReached } from './receive.ts';
+
+/** Not SVG: it is small, and sharp at any size. */
+const RASTER = /\.(?:jpg|png|gif|webp|avif)$/;
+const NO_SHARP =
+  'no small pictures are made, since sharp is not installed (`npm install sharp`): pages show the copies themselves';
+
+/** What it needs of a fetch. */
+interface Shrinking {
+  readonly options: {
+    readonly database: string;
+    readonly writer: Pick<Writer, 'savePicture'>;
+    readonly out: Terminal;
+  };
+  readonly folder: MediaFolder;
+  /** The bytes that further files may take. */
+  readonly quota: { left: number };
+  readonly run: Pick<Run, 'stop' | 'stopped'>;
+}
+
+/** Returns of how many copies it made some. */
+export async function makeSmallFiles(
+  fetch: Shrinking,
+  loadShrink: () => Promise<Shrink | undefined>,
+): Promise<number> {
+  const { options, run } = fetch;
+  using report = createReport(options.out);
+  let shrink: Shrink | undefined;
+  let shrunk = 0;
+  for await (const copy of listDue(fetch)) {
+    if (run.stopped() !== undefined) break;
+    shrink ??= await loadShrink();
+    if (shrink === undefined) {
+      report.fault(NO_SHARP);
+      break;
+    }
+    try {
+      if (await shrinkCopy(copy, shrink, fetch)) shrunk++;
+    } catch (error) {
+      if (!(error instanceof QuotaReached)) throw error;
+      run.stop(error.message);
+    }
+    report.show(() => `making small pictures  ${counted(shrunk, 'picture')} so far`);
+  }
+  return shrunk;
+}
+
+/** Whether it has small files now. */
+async function shrinkCopy(
+  { file, bytes }: Copy,
+  shrink: Shrink,
+  { options, folder, quota }: Shrinking,
+): Promise<boolean> {
+  const facts = await shrink(folder.findPlace(file), bytes, async (width, body) => {
+    if (body.length > quota.left) throw new QuotaReached();
+    const incoming = await folder.receive();
+    try {
+      await incoming.write(body);
+      if (await incoming.keep(smallName(file, width))) quota.left -= body.length;
+    } finally {
+      await incoming.discard();
+    }
+  });
+  // A takedown may have removed the copy meanwhile.
+  if (!(await options.writer.savePicture(file, facts))) await folder.remove(file);
+  return facts.small.length > 0;
+}
+
+/** Copies in the folder that are not measured, or that lack a small file which is recorded. */
+async function* listDue({ options, folder }: Shrinking): AsyncGenerator<Copy> {
+  for await (const copy of listCopies(options.database)) {
+    if (!RASTER.test(copy.file) || folder.readSize(copy.file) === undefined) continue;
+    if (!copy.isMeasured || folder.missingSmall(copy.file, copy.small).length > 0) yield copy;
+  }
+}
+
+// Measures copies of pictures and makes small WebP files of them, which pages offer to phones. One at a time, each within a
+// limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
+
+/** The process takes up to 320 MB then: interlaced PNG and progressive JPEG are decoded whole. */
+const MAX_PIXELS = 50_000_000;
+/** WebP knows none that are longer. */
+const LONGEST_SIDE = 16_383;
+const SECONDS = 30;
+const QUALITY = 75;
+/** Each side, in pixels, of the picture from which the mean colour is taken. */
+const SAMPLE = 32;
+const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, sequentialRead: true };
+
+/** Measures the file at a path, and hands over its small files one after the other. */
+export type Shrink = (
+  path: string,
+  bytes: number,
+  onSmall: (width: number, body: Buffer) => Promise<void>,
+) => Promise<PictureFacts>;
+
+type Open = (source: string | Buffer) => Sharp;
+
+/** Undefined where sharp is not installed. */
+export async function loadShrink(): Promise<Shrink | undefined> {
+  const sharp = await import('sharp').then(
+    (module) => module.default,
+    () => undefined,
+  );
+  if (sharp === undefined) return undefined;
+  sharp.cache(false);
+  sharp.concurrency(1);
+  const open: Open = (source) => sharp(source, OPTIONS).timeout({ seconds: SECONDS });
+  return (path, bytes, onSmall) => shrink(open, { path, bytes }, onSmall);
+}
+
+const UNREADABLE: PictureFacts = { width: 0, height: 0, color: null, small: [] };
+
+async function shrink(
+  open: Open,
+  { path, bytes }: { readonly path: string; readonly bytes: number },
+  onSmall: (width: number, body: Buffer) => Promise<void>,
+): Promise<PictureFacts> {
+  const size = await measure(open, path);
+  if (size === undefined) return UNREADABLE;
+  const small: number[] = [];
+  let smallest: string | Buffer = path;
+  // The largest first, so that the mean colour is that of the smallest.
+  for (const width of SMALL_WIDTHS.toReversed()) {
+    if (width >= size.width || size.isAnimated || (size.height * width) / size.width > LONGEST_SIDE) continue;
+    const body = await attempt(
+      open(path).autoOrient().resize({ width }).webp({ quality: QUALITY }).toBuffer(),
+    );
+    if (body === undefined) return UNREADABLE;
+    smallest = body;
+    if (body.length >= bytes) continue;
+    await onSmall(width, body);
+    small.unshift(width);
+  }
+  const color = await findColor(open(smallest));
+  if (color === undefined) return UNREADABLE;
+  return { width: size.width, height: size.height, color, small };
+}
+
+async function measure(open: Open, path: string) {
+  const found = await attempt(open(path).metadata());
+  if (found === undefined || found.width * found.height > MAX_PIXELS) return undefined;
+  // As browsers show it.
+  const { width, height } = found.autoOrient;
+  return { width, height, isAnimated: (found.pages ?? 1) > 1 };
+}
+
+/** The mean; null where the picture lets its background through, undefined if it cannot be decoded. */
+async function findColor(picture: Sharp): Promise<string | null | undefined> {
+  const sample = picture.resize(SAMPLE, SAMPLE, { fit: 'fill' }).toColourspace('srgb').ensureAlpha().raw();
+  const pixels = await attempt(sample.toBuffer());
+  if (pixels === undefined) return undefined;
+  const sums = [0, 0, 0, 0];
+  for (const [at, value] of pixels.entries()) sums[at % 4] = (sums[at % 4] as number) + value;
+  const [red, green, blue, alpha] = sums.map((sum) => Math.round(sum / SAMPLE ** 2)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (alpha < 255) return null;
+  return [red, green, blue].map((value) => value.toString(16).padStart(2, '0')).join('');
+}
+
+/** What is broken, too large or takes too long has no small files. */
+const attempt = <T>(result: Promise<T>): Promise<T | undefined> => result.catch(() => undefined);

@@ -1,0 +1,109 @@
+// Looks after copies. A check finds those that are missing, or have bytes of another hash than their name; pruning
+// removes those that no record names any more.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Terminal } from '../../import/terminal.ts';
+import { copyHash } from '../../records/media-types.ts';
+import { brief } from '../../records/printable.ts';
+import type { Copy } from '../../stores/media.ts';
+import { openArchive } from '../../stores/open.ts';
+import type { Writer } from '../../stores/writer.ts';
+import { createRun, createRunReport } from '../runs/each.ts';
+import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
+
+interface CheckOptions {
+  readonly mediaDir: string;
+  readonly database: string;
+  readonly removeDamaged: boolean;
+  readonly out: Terminal;
+  readonly signal: AbortSignal;
+}
+
+const LONGEST_SHOWN = 120;
+
+export async function runCheck({ database, mediaDir, removeDamaged, out, signal }: CheckOptions) {
+  const folder = createMediaFolder(mediaDir);
+  using report = createRunReport(out, 'checking', 'files');
+  const files = await countFiles(database);
+  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+  const run = createRun({ report, signal, total: files });
+  await run.each([listCopies(database)], 1, async (copy) => {
+    const [state, file] = await checkCopy(folder, copy);
+    counts[state]++;
+    if (state === 'sound') return;
+    report.fault(`${file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
+    if (state === 'damaged' && removeDamaged && (await folder.remove(file))) counts.removed++;
+  });
+  return counts;
+}
+
+async function countFiles(database: string): Promise<number> {
+  await using archive = await openArchive(database);
+  return (await archive.mediaSummary()).files;
+}
+
+/** The state of a copy with its small files, and which of them that is about. */
+async function checkCopy(
+  folder: MediaFolder,
+  { file, bytes, small }: Copy,
+): Promise<['sound' | 'missing' | 'damaged', file: string]> {
+  const size = folder.readSize(file);
+  if (size === undefined) return ['missing', file];
+  const isWhole = size === bytes && copyHash(file) === (await hashFile(folder.findPlace(file)));
+  if (!isWhole) return ['damaged', file];
+  const [missing] = folder.missingSmall(file, small);
+  return missing === undefined ? ['sound', file] : ['missing', missing];
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+interface PruneOptions {
+  readonly mediaDir: string;
+  /** Seconds a copy must be unreferenced before it is removed. */
+  readonly grace: number;
+  readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
+  readonly signal: AbortSignal;
+}
+
+/** First the database forgets them, then their files go. */
+export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions) {
+  const pruned = await writer.pruneMedia(grace);
+  const folder = createMediaFolder(mediaDir);
+  const removed = { files: 0, bytes: 0 };
+  // A younger file may be that of a fetch which has not written to the database yet.
+  const before = Date.now() - grace * 1000;
+  for (const page of folder.pages()) {
+    await nextTurn();
+    if (signal.aborted) break;
+    const kept = await findKept(page, before, writer);
+    for (const { name, bytes } of page) {
+      // A fetch that meets the same bytes again sets the time of the file.
+      if (kept.has(copyHash(name)) || !(await folder.removeOld(name, before))) continue;
+      removed.files++;
+      removed.bytes += bytes;
+    }
+  }
+  return { ...pruned, ...removed, isStopped: signal.aborted };
+}
+
+/** The hashes of copies that stay, and with them their small files. */
+async function findKept(
+  page: readonly StoredFile[],
+  before: number,
+  writer: PruneOptions['writer'],
+): Promise<ReadonlySet<string>> {
+  const copies = page.filter(({ name }) => isCopy(name));
+  const old = copies.filter(({ changed }) => changed <= before).map(({ name }) => name);
+  const unknown = new Set(await writer.unknownFiles(old));
+  return new Set(
+    copies
+      .map(({ name }) => name)
+      .filter((name) => !unknown.has(name))
+      .map(copyHash),
+  );
+}

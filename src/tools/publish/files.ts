@@ -1,0 +1,200 @@
+// Which files are published: those that are there once, those of each user, and copies of pictures.
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JSON_TYPE } from '../../api/http/headers.ts';
+import { listMounts } from '../../config/config.ts';
+import { findMediaFolder } from '../../config/media.ts';
+import type { Mount } from '../../config/mount.ts';
+import { listArchives, listOlder } from '../../pages/history.ts';
+import { FAMILIES, type Family } from '../../records/kinds.ts';
+import { COPY_NAME, copyHash, MEDIA_NAME, mediaPath, mediaType } from '../../records/media-types.ts';
+import type { Change, ChangeSet } from '../../stores/changes.ts';
+import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
+import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
+import type { Ask, Content } from './answers.ts';
+import type { Entry } from './manifest.ts';
+import { nextTurn, type Run } from './run.ts';
+import { dataFile, listShown, showsOldItems, spell } from './targets.ts';
+
+/** A file that is published, at one or several paths. */
+export interface PublishedFile extends Pick<Entry, 'kind' | 'host'> {
+  readonly paths: readonly Pick<Entry, 'path' | 'address'>[];
+  /** What the server answers to a client that has this ETag; undefined where there is nothing. */
+  ask(known: string | undefined): Awaitable<Content | 'unchanged' | undefined>;
+}
+
+/** Files that belong together. */
+export interface Unit {
+  /** Names it in the manifest: a user, a copy, or those that are there once. */
+  readonly owner: string;
+  readonly files: readonly PublishedFile[];
+  readonly isUser?: boolean;
+  /** The user's name is too long for the name of a file. */
+  readonly isTooLong?: boolean;
+}
+
+/** How the names of copies begin. */
+export const COPIES = 'media/';
+
+/** Everything that may have changed, each unit in a turn of its own. */
+export async function* listUnits(run: Run, changes: ChangeSet['changes']): AsyncGenerator<Unit> {
+  const { ask, siteFiles } = run.answers;
+  const once = [...siteFiles].map(([path, address]) => answerFile(ask, [{ path, address }], path, undefined));
+  yield { owner: 'site', files: once };
+  for (const family of FAMILIES) {
+    const mounts = listMounts(run.config).filter(({ variant }) => VARIANTS[variant].family === family);
+    if (mounts.length === 0) continue;
+    for await (const { key, username } of listNames(run, changes, family)) {
+      await nextTurn(run.signal);
+      const all = username === undefined ? [] : [...new Set([key, username])];
+      const names = all.filter((name) => spell(name) !== undefined);
+      const files = await listUserFiles(run, mounts, { key, names });
+      yield {
+        owner: `${family} ${key}`,
+        files,
+        isUser: true,
+        isTooLong: all.length > 0 && names.length === 0,
+      };
+    }
+  }
+  for (const unit of listCopies(run)) {
+    await nextTurn(run.signal);
+    yield unit;
+  }
+}
+
+const USERS_AT_ONCE = 200;
+
+/** A user who is gone has no name. */
+async function* listNames(
+  { store }: Run,
+  changes: ChangeSet['changes'],
+  family: Family,
+): AsyncGenerator<Pick<Change, 'key' | 'username'>> {
+  if (changes !== 'everything') {
+    yield* changes.filter((change) => change.family === family);
+    return;
+  }
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page = await store.users(family, { after, limit: USERS_AT_ONCE });
+    yield* page;
+    after = page.length < USERS_AT_ONCE ? undefined : page.at(-1)?.key;
+  }
+}
+
+/** The key of a user, and all spellings of the name that have a file. */
+interface User {
+  readonly key: string;
+  readonly names: readonly string[];
+}
+
+async function listUserFiles(run: Run, mounts: readonly Mount[], user: User): Promise<PublishedFile[]> {
+  if (user.names.length === 0) return [];
+  const files = mounts.flatMap((mount) => lookupFiles(run, mount, user));
+  const parts = await findParts(run, mounts, user.key);
+  return [...files, ...mounts.flatMap((mount) => shownFiles(run, mount, user, parts))];
+}
+
+/** Read from the store as the routes do, which is faster; with the headers of one answer of the route. */
+function lookupFiles({ store }: Run, { variant, base }: Mount, { key, names }: User): PublishedFile[] {
+  const { style, collection, family } = VARIANTS[variant];
+  const lookups = {
+    profile: (known: string, gzip: boolean) => store.profile(family, key, { known, gzip }),
+    items: (known: string, gzip: boolean) => store.items(family, key, collection, { known, gzip }),
+  };
+  return (['profile', 'items'] as const).map((lookup) => {
+    const find = lookups[lookup];
+    const paths = names.map((name) => ({
+      path: dataFile(variant, lookup, spell(name) as string),
+      address: lookupAddresses(style, base.path, name)[lookup],
+    }));
+    const pack = async () => {
+      const found = await find('', true);
+      return found?.isGzip ? found.body : undefined;
+    };
+    const ask = async (known = '') => toContent(await find(known, false), pack);
+    return { kind: 'data', host: base.host ?? null, paths, ask };
+  });
+}
+
+function toContent(answer: Answer | undefined, pack: Content['pack'] & {}) {
+  if (answer === undefined) return undefined;
+  const { etag, body } = answer;
+  return body === null ? 'unchanged' : { etag, type: JSON_TYPE, body, pack };
+}
+
+/** The items of which there is a file, by kind. */
+type ItemParts = Readonly<Record<string, readonly string[]>>;
+
+const SIZES_AT_ONCE = 1000;
+
+async function findParts(
+  { store, signal, config, without }: Run,
+  mounts: readonly Mount[],
+  key: string,
+): Promise<ItemParts> {
+  const [mount] = mounts;
+  if (mount === undefined || !showsOldItems(config, without)) return {};
+  const { family } = VARIANTS[mount.variant];
+  const items: ItemSize[] = [];
+  for (let expected = 0; items.length === expected; expected += SIZES_AT_ONCE) {
+    const from = items.at(-1)?.id;
+    const next = { ...(from && { from, skip: 1 }), limit: SIZES_AT_ONCE };
+    items.push(...(await store.historySizes(family, key, next)));
+    await nextTurn(signal);
+  }
+  return { archives: listArchives(items), items: items.map(({ id }) => id), older: listOlder(items) };
+}
+
+function shownFiles(
+  { answers, config, without }: Run,
+  { variant, base }: Mount,
+  { names }: User,
+  parts: ItemParts,
+): PublishedFile[] {
+  return listShown(config, without).flatMap(({ kind, address, file }) =>
+    (address.includes(':item') ? (parts[kind] ?? []) : ['']).map((item) => {
+      const paths = names.map((name) => {
+        const own = file.replace(':username', () => spell(name) as string).replace(':item', item);
+        return {
+          path: `${kind}/${variant}/${own}`,
+          address: fillAddress(address, variant, name).replace(':item', item),
+        };
+      });
+      return answerFile(answers.ask, paths, kind, base.host);
+    }),
+  );
+}
+
+/** A file of what the app answers at the address of the first path. */
+const answerFile = (
+  ask: Ask,
+  paths: PublishedFile['paths'],
+  kind: string,
+  host: string | undefined,
+): PublishedFile => ({
+  kind,
+  host: host ?? null,
+  paths,
+  ask: (known) => ask(paths[0]?.address as string, host, known),
+});
+
+/** Copies of pictures, and their small files. */
+function* listCopies({ config, without }: Run): Generator<Unit> {
+  const folder = findMediaFolder(config);
+  if (folder === undefined || without.has('media') || !existsSync(folder)) return;
+  const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(MEDIA_NAME)];
+  const shards = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  for (const shard of shards)
+    for (const name of readdirSync(join(folder, shard)).filter((name) => isMedia.test(name))) {
+      const [path, address] = [`${COPIES}${mediaPath(name)}`, `/media/${name}`];
+      const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, mediaPath(name))];
+      const hashFile = () => (isCopy.test(name) ? copyHash(name) : hash('sha256', readFileSync(file)));
+      const ask = (known?: string) =>
+        known === etag
+          ? ('unchanged' as const)
+          : { etag, type: mediaType(name), body: { file, sha256: hashFile() } };
+      yield { owner: path, files: [{ kind: 'media', host: null, paths: [{ path, address }], ask }] };
+    }
+}

@@ -1,0 +1,153 @@
+// Which file answers which address: a closed table, from which the configuration of every platform is made. Patterns match
+// the request target as it was sent. They are in a syntax that PCRE, RE2 and JavaScript share, so there is no lookahead.
+// A name stands in an address and in the name of its file in one spelling, that of encodeURIComponent. This spelling has
+// no slash, so no address can lead out of the folder.
+
+import type { ErrorCode } from '../../api/http/errors.ts';
+import { type Config, listMounts } from '../../config/config.ts';
+import { MEDIA_TYPES } from '../../records/media-types.ts';
+import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../../variants.ts';
+
+export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as const;
+export type PlatformName = (typeof PLATFORM_NAMES)[number];
+
+/** Parts that may be left out. */
+export const PARTS = ['pages', 'cards', 'feeds', 'media'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface Target {
+  /** A regular expression for the request target, from its start to its end. */
+  readonly pattern: string;
+  /** The host, if only requests for it are meant. */
+  readonly host: string | undefined;
+  /** The path of the file, with $1 and $2 for groups of the pattern; undefined where there is none. */
+  readonly file: string | undefined;
+  /** The error where there is no such file. */
+  readonly error: ErrorCode;
+}
+
+/** The part that files of a kind belong to, if they belong to one. */
+const findPart = (kind: string) =>
+  (kind === 'archives' ? 'feeds' : kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
+
+const { page, card, atom, json } = USER_ADDRESSES;
+const archive = (feed: string) => feed.replace(':username', ':username/:item');
+
+/** What people and other sites see of a user. The kind is the folder; `:item` is the item that it shows or begins with. */
+const SHOWN = [
+  { kind: 'older', address: `${page}?before=:item`, file: ':username_:item.html' },
+  { kind: 'items', address: `${page}/:item`, file: ':username_:item.html' },
+  { kind: 'pages', address: page, file: ':username.html' },
+  { kind: 'cards', address: card, file: ':username.svg' },
+  { kind: 'feeds', address: atom, file: ':username.atom' },
+  { kind: 'feeds', address: json, file: ':username.jsonfeed' },
+  { kind: 'archives', address: archive(atom), file: ':username_:item.atom' },
+  { kind: 'archives', address: archive(json), file: ':username_:item.jsonfeed' },
+];
+
+/** Whether there are files that show items which are too old for the list. */
+export const showsOldItems = (config: Config, without: ReadonlySet<Part>) =>
+  listShown(config, without).some(({ address }) => address.includes(':item'));
+
+export const listShown = ({ explorer }: Config, without: ReadonlySet<Part>) =>
+  SHOWN.filter(({ kind }) => !without.has(findPart(kind)) && (explorer || findPart(kind) !== 'pages'));
+
+const SAFE = "[A-Za-z0-9_.!~*'()-]";
+export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
+const ANY_QUERY = '(?:\\?.*)?';
+
+/** Longer names would not leave room for an extension in the name of a file. */
+const LONGEST = 240;
+
+/** How a user is named in addresses and files; undefined if the name is too long for a file. */
+export function spell(name: string): string | undefined {
+  const spelled = encodeURIComponent(name);
+  return spelled.length > LONGEST ? undefined : spelled;
+}
+
+export const dataFile = (variant: Variant, lookup: 'profile' | 'items', spelled: string) =>
+  `data/${variant}/${lookup}/${spelled}.json`;
+
+/** Every target, in the order in which they are tried. `site` are the addresses that have one file each, by its path. */
+export function listTargets(
+  config: Config,
+  without: ReadonlySet<Part>,
+  site: ReadonlyMap<string, string>,
+): Target[] {
+  const exact = [...site].map(([file, address]) => ({
+    host: undefined,
+    file,
+    pattern: literal(address) + ANY_QUERY,
+    error: 'ROUTE_NOT_FOUND' as const,
+  }));
+  const media = Object.keys(MEDIA_TYPES).map((extension) => ({
+    host: undefined,
+    pattern: `/media/([0-9a-f][0-9a-f])([0-9a-f-]+)\\.${extension}${ANY_QUERY}`,
+    file: `media/$1/$1$2.${extension}`,
+    error: 'ROUTE_NOT_FOUND' as const,
+  }));
+  return [
+    ...listMounts(config).flatMap(({ variant, base: { host, path } }) => {
+      const lookups = isInQuery(VARIANTS[variant].style) ? queryRows(variant, path) : pathRows(variant, path);
+      const rows = [...lookups, ...shownRows(config, without, variant)];
+      return rows.map(([pattern, error, file]) => ({ host, pattern, error, file }));
+    }),
+    ...media,
+    ...exact,
+  ];
+}
+
+/** A target of one variant. */
+type Row = readonly [pattern: string, error: ErrorCode, file?: string];
+
+/** Everything that is not the canonical address of a user is an error, the same as the server's wherever that is possible. */
+function queryRows(variant: Variant, path: string): Row[] {
+  const api = `${literal(path + STYLES.query.profile.split('/?')[0])}/?`;
+  const begin = `${api}\\?(?:.*&)?`;
+  const more = '(?:&.*)?';
+  const repeated = (name: string) => `${begin}${name}(?:=[^&]*)?&(?:.*&)?${name}(?:[=&].*)?`;
+  const both = (user: string) => [
+    `${begin}user=${user}&(?:.*&)?post=true${more}`,
+    `${begin}post=true&(?:.*&)?user=${user}${more}`,
+  ];
+  return [
+    [repeated('user'), 'USER_REPEATED'],
+    [`${begin}user=?${more}`, 'USER_MISSING'],
+    [repeated('post'), 'POST_MALFORMED'],
+    ...both(NAME).map((pattern): Row => [pattern, 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')]),
+    ...both('[^&]+').map((pattern): Row => [pattern, 'USER_NOT_FOUND']),
+    [`${begin}post=true${more}`, 'USER_MISSING'],
+    [`${begin}post(?:[=&].*)?`, 'POST_MALFORMED'],
+    [`${begin}user=${NAME}${more}`, 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
+    [`${begin}user=[^&]+${more}`, 'USER_NOT_FOUND'],
+    [`${api}${ANY_QUERY}`, 'USER_MISSING'],
+  ];
+}
+
+function pathRows(variant: Variant, path: string): Row[] {
+  const address = (lookup: 'profile' | 'items', user: string) =>
+    literal(path + STYLES.path[lookup]).replace(':username', user) + ANY_QUERY;
+  const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
+  return [
+    [address('profile', NAME), 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
+    [address('items', NAME), 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')],
+    [address('profile', '[^/?]+'), 'USER_NOT_FOUND'],
+    [address('items', '[^/?]+'), 'USER_NOT_FOUND'],
+    [`${empty}/?(?:/shots)?${ANY_QUERY}`, 'USER_MISSING'],
+  ];
+}
+
+const shownRows = (config: Config, without: ReadonlySet<Part>, variant: Variant): Row[] =>
+  listShown(config, without).map(({ kind, address, file }) => {
+    const pattern =
+      literal(address)
+        .replace('\\?', '\\?(?:.*&)?')
+        .replace(':variant', variant)
+        .replace(':username', NAME)
+        .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY);
+    // Where there is no such item, the user may be there.
+    const error = address.includes(':item') ? 'ROUTE_NOT_FOUND' : 'USER_NOT_FOUND';
+    return [pattern, error, `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`];
+  });
+
+const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
