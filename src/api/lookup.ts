@@ -9,7 +9,14 @@ import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../re
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
 import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { type AnswerWriter, acceptsGzip, knownEtags, NotModified, writeAnswer } from './http/answer.ts';
+import {
+  type AnswerWriter,
+  acceptsGzip,
+  knownEtags,
+  NotModified,
+  replyAnswer,
+  writeAnswer,
+} from './http/answer.ts';
 import { type ErrorCode, errorResponses, sendFailure } from './http/errors.ts';
 import { FAULT } from './http/input.ts';
 import type { Operation } from './http/observations.ts';
@@ -130,6 +137,7 @@ function send(
   if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
   if (found === undefined) return sendMissing(lookups, reply, asked.key);
   lookups.tagUser?.(reply.raw, lookups.family, asked.key);
+  if (lookups.writer.isPartOfApp) return replyAnswer(lookups.writer, reply, found, asked.known);
   writeAnswer(lookups.writer, reply.raw, operation, found, asked.known);
   // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
   reply.hijack();

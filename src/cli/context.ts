@@ -159,6 +159,9 @@ function describe(error: NodeJS.ErrnoException): string {
   if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
     return 'this user may not write the database: run the command as its owner, or as root';
   if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
+  if (error.code === 'ENOTDIR' && error.path !== undefined)
+    return `${error.path}: a part of this path is a file, and no folder`;
+  if (error.code === 'EEXIST' && error.path !== undefined) return `${error.path} exists already`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
   // Node's message ends with the address.
   if (error.syscall === 'listen' || error.syscall === 'bind')

@@ -1,8 +1,9 @@
 // `vitrine print`: the configurations that it can print.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument } from 'commander';
 import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
+import { makeFolder } from '../stores/output.ts';
 import { compose } from '../tools/print/compose.ts';
 import { createPrintInput, type PrintInput } from '../tools/print/input.ts';
 import { kubernetes } from '../tools/print/kubernetes.ts';
@@ -51,7 +52,7 @@ function writeUnits(what: TextName, input: PrintInput, folder: string, context: 
   const existing = units.find(({ path }) => existsSync(path));
   if (existing !== undefined)
     throw new CommandFailed(`${existing.path} exists: remove it, or choose another folder and compare`);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   for (const { path, text } of units) writeFileSync(path, text);
   const files = units.map(({ path }) => path);
   const summary = [

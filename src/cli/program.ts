@@ -21,7 +21,12 @@ import {
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
   const names: string[] = [];
   const output = createOutput(io, argv, () => names.join(' ') || null);
-  const words = namesFile(argv[0]) ? ['serve', ...argv] : argv;
+  // `help media fetch` is `media fetch --help`.
+  const words = namesFile(argv[0])
+    ? ['serve', ...argv]
+    : argv[0] === 'help'
+      ? [...argv.slice(1), '--help']
+      : argv;
   const program = await createProgram(
     output.context,
     words[0] === 'help' ? words.slice(1, 2) : words.slice(0, 1),

@@ -1,6 +1,6 @@
 // `vitrine snapshot`
 import { snapshotDatabase } from '../stores/open.ts';
-import type { CommandContext } from './context.ts';
+import { type CommandContext, UsageError } from './context.ts';
 import {
   chooseDatabase,
   createCommand,
@@ -19,6 +19,8 @@ export const command = (context: CommandContext) =>
     )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
     .action(async (target: string, flags: SettingFlags & { keep?: number }) => {
+      if (target === '-')
+        throw new UsageError('a snapshot is a file with a name: standard output cannot be one');
       const { file, removed, warnings } = await snapshotDatabase(
         chooseDatabase(flags, context),
         target,

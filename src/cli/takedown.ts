@@ -64,7 +64,7 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   const database = chooseDatabase(settings, context);
   if (list) return context.report(listed(await readTakedowns(database)));
   const adopted = from === undefined ? undefined : await readTakedowns(from);
-  await using writer = await openNotifying(database, context);
+  await using writer = await openNotifying(database, context, { mustExist: true });
   if (undo) return context.report(await undoTakedowns(writer, subjects));
 
   const copies = createRemoval(chooseMediaDir(database, settings, context));

@@ -19,6 +19,9 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 
 const IMPORT = markup`Import it with <code>vitrine import people.ndjson</code>, then load this page again.`;
 
+/** Above what any address of a page has, with a path that a proxy may have added. */
+const DEEPEST = 20;
+
 /** Whether the client is a browser. */
 export const isForPeople = ({ headers }: FastifyRequest): boolean =>
   /\btext\/html\b/.test(headers.accept ?? '');
@@ -31,21 +34,28 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
   const apis = listMounts(config).map(({ base }) => `${base.path}/api`);
   app.addHook('onSend', (request, reply, payload, done) => {
     const isError = reply.statusCode >= 400 && /json/.test(String(reply.getHeader('content-type')));
-    const isApi = apis.some((api) => request.url.startsWith(api));
+    const isApi = apis.some((api) =>
+      /^(?:[/?]|$)/.test(request.url.startsWith(api) ? request.url.slice(api.length) : '-'),
+    );
     if (!isError || isApi || !Buffer.isBuffer(payload)) return done();
-    if (reply.statusCode === 404 || reply.statusCode === 410) varyByAccept(reply);
+    if (reply.statusCode === 404 || reply.statusCode === 410) {
+      varyByAccept(reply);
+      // A proxy would keep the JSON of a program, and hand it to browsers for a day.
+      for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
+    }
     const { code, message }: { code: ErrorCode; message: string } = JSON.parse(payload.toString());
     const title = TITLES[code];
     if (title === undefined || !isForPeople(request)) return done();
     const isEmpty = code === 'NOT_READY' && hasNoData(store);
     const [path = ''] = request.url.split('?');
-    const root = '../'.repeat(path.split('/').length - 2) || './';
+    const depth = path.split('/').length - 2;
+    // Nothing is so deep: the page would hold the way up several times.
+    const root = depth > DEEPEST ? '/' : '../'.repeat(depth) || './';
     const page = isEmpty ? { title: 'No data yet', lead: IMPORT } : { title, lead: message };
     reply.headers(pageHeaders(config));
     // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
     if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)
       reply.header('cache-control', `private, ${NOT_FOUND_CACHING}`);
-    for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
     done(null, missingPage(config, root, page));
   });
 }

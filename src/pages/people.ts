@@ -6,7 +6,7 @@ import { findFile, readWhole } from '../api/http/file-parts.ts';
 import { caching } from '../api/http/headers.ts';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { COPY_NAME, mediaPath, mediaType } from '../records/media-types.ts';
+import { COPY_NAME, mediaPath, mediaType, SMALL_WIDTHS, smallName } from '../records/media-types.ts';
 import { addFeeds } from './feeds.ts';
 import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
@@ -54,6 +54,13 @@ interface FoundCopy {
   readonly isMissing?: boolean;
 }
 
+/** The small file of a copy that is too large, where there is one; nothing says which bytes it should have. */
+async function readSmall(path: string): Promise<FoundCopy> {
+  const { size = Number.POSITIVE_INFINITY } = (await findFile(path)) ?? {};
+  if (size > MOST_INLINE_BYTES) return {};
+  return { image: `data:image/webp;base64,${(await readWhole(path, size)).toString('base64')}` };
+}
+
 /** Reads the copy of a picture that a URL names. A large one, or what is no picture, is left out. */
 function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
   const folder = findMediaFolder(config);
@@ -66,7 +73,8 @@ function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
     const path = join(folder, mediaPath(name));
     try {
       const { size = 0 } = (await findFile(path)) ?? {};
-      if (size > MOST_INLINE_BYTES) return {};
+      if (size > MOST_INLINE_BYTES)
+        return await readSmall(join(folder, mediaPath(smallName(name, SMALL_WIDTHS[0]))));
       const bytes = await readWhole(path, size);
       if (!name.startsWith(hash('sha256', bytes))) return { isMissing: true };
       return { image: `data:${mediaType(name)};base64,${bytes.toString('base64')}` };

@@ -93,7 +93,9 @@ export const MicroblogProfile = Type.Object(
     bio: text('Free-text biography.'),
     avatar: url('Avatar image.'),
     avatar_large: url('Large avatar image.'),
-    verified: flag('Verification flag: `1` when the account is verified, else `0`.'),
+    verified: flag(
+      'Verification flag, as the site set it: usually `1` when the account is verified; `0` when it set none.',
+    ),
     cover_image: url('Cover image.'),
     cover_large: url('Large cover image.'),
   },

@@ -56,7 +56,9 @@ const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
  */
 export function takedownKey(key: string): string {
   if (PLAIN.test(key)) return key;
-  const visible = key.normalize('NFKC').replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '');
+  const visible = key
+    .normalize('NFKC')
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\ufffc\u{1d159}\u{16fe4}]/gu, '');
   return userKey(visible.replace(/\p{White_Space}+/gu, ' ').trim());
 }
 

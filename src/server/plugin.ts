@@ -8,7 +8,7 @@ import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
 import { compileInput, parseQuery } from '../api/http/input.ts';
 import { readConfig } from '../config/config.ts';
 import { openServed } from '../stores/open.ts';
-import { STYLES, VARIANTS } from '../variants.ts';
+import { STYLES, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import { addOriginHeaders } from './edge/hooks.ts';
 import type { VitrineOptions } from './plugin-options.ts';
 import { failureCode, refuseOthers } from './responses.ts';
@@ -19,6 +19,12 @@ const ANY_HOST = { path: '', host: undefined, origin: undefined };
 
 export async function vitrine(app: FastifyInstance, options: VitrineOptions): Promise<void> {
   const { database, variant, prefix: _, ...settings } = options;
+  if (typeof database !== 'string' || database === '')
+    throw new Error('vitrine: the option `database` must name a SQLite file or a postgres:// address');
+  if (!Object.hasOwn(VARIANTS, variant ?? ''))
+    throw new Error(
+      `vitrine: the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not ${String(variant)}`,
+    );
   const config = readConfig({ ...settings, databaseUrl: database });
   const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
@@ -41,7 +47,7 @@ export async function vitrine(app: FastifyInstance, options: VitrineOptions): Pr
     takedownStatus: config.takedownStatus,
     tagUser: undefined,
     addresses: app.prefix === '' ? STYLES[style] : belowApi(STYLES[style]),
-    writer: createAnswerWriter(config, () => {}),
+    writer: { ...createAnswerWriter(config, () => {}), isPartOfApp: true },
   });
   // Without a prefix, other addresses are the app's own.
   if (app.prefix !== '') app.register(async (others) => refuseOthers(others));

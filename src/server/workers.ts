@@ -63,6 +63,7 @@ async function start(log: Logger): Promise<string> {
     // One that ended by itself has said why.
     started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
     if (!serving.delete(worker) || isStopping) return;
+    void keepCounters(worker);
     log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
     replace(log);
   });
@@ -86,18 +87,36 @@ function findHealth(): Promise<Health> {
   return Promise.any(ready).catch(({ errors }) => errors.find(isHealth) ?? { unready: 'No worker answers.' });
 }
 
+type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+/** What each worker said last, and what those that died have counted: no sum of counters falls. */
+const said = new Map<Worker, Metrics>();
+let gone: Metrics = [];
+
 async function addUpMetrics() {
-  const asked = askWorkers<Awaited<ReturnType<Registry['getMetricsAsJSON']>>>('metrics');
-  const all = (await Promise.allSettled(asked)).flatMap((each) => ('value' in each ? [each.value] : []));
+  const asked = askWorkers<Metrics>('metrics', (worker, metrics) => said.set(worker, metrics));
+  await Promise.allSettled(asked);
+  const all = [...said.values(), gone];
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
 }
 
+async function keepCounters(worker: Worker): Promise<void> {
+  const last = said.get(worker);
+  said.delete(worker);
+  if (last === undefined) return;
+  const counters = last.filter(({ type }) => String(type) !== 'gauge');
+  gone = await Registry.aggregate([gone, counters]).getMetricsAsJSON();
+}
+
 /** That of a worker fails if it has just died or takes more than two seconds. */
-function askWorkers<Answer>(question: 'health' | 'metrics'): Promise<Answer>[] {
+function askWorkers<Answer>(
+  question: 'health' | 'metrics',
+  onAnswer?: (worker: Worker, answer: Answer) => void,
+): Promise<Answer>[] {
   return [...serving].map(async (worker) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
     worker.send(question, () => {});
     const [answer] = await once(worker, question, { signal: AbortSignal.timeout(2000) });
+    if (serving.has(worker)) onAnswer?.(worker, answer);
     return answer as Answer;
   });
 }

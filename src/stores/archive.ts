@@ -150,7 +150,13 @@ async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
   const found: Copy[] = [];
   type Row = [file: string, url: string, bytes: string, width: string | null, small: string | null];
   for await (const [file, url, bytes, width, small] of rows<Row>(copiesAfter(after, COPIES_AT_ONCE)))
-    found.push({ file, url, bytes: Number(bytes), isMeasured: width !== null, small: readWidths(small) });
+    found.push({
+      file,
+      url,
+      bytes: Number(bytes),
+      isMeasured: Number(width ?? 0) > 0,
+      small: readWidths(small),
+    });
   return found;
 }
 

@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   createWriteStream,
+  existsSync,
   fstatSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -199,6 +201,13 @@ export function isDatabase(path: string): boolean {
     closeSync(fd);
   }
   return head.toString('latin1') === SQLITE_HEADER;
+}
+
+/** Makes a folder and those that it is in. Not with `recursive`: where none can be made, as in /proc, Node would try for ever. */
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };

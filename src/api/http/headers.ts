@@ -7,7 +7,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const METHODS = 'GET, HEAD, OPTIONS';
 /** An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. */
 export const NOT_FOUND_CACHING = 'max-age=5';
-const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
+const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id';
 
 export const caching = ({ cacheControl }: CacheSettings): Headers => ({ 'cache-control': cacheControl });
 

@@ -26,23 +26,23 @@ export function createExampleUsers(
   let known: { version: number; users: Promise<ExampleUsers> } | undefined;
   return () => {
     const version = store.version();
-    if (known?.version !== version) known = { version, users: read() };
+    // The pages work without names; lookups report what is wrong with the data. Only what is kept can be forgotten: SQLite fails
+    // at once.
+    const forget = () => {
+      known = undefined;
+      return NOBODY;
+    };
+    if (known?.version !== version) known = { version, users: read().catch(forget) };
     return known.users;
   };
 
   async function read(): Promise<ExampleUsers> {
     if (given !== 'auto') return { microblog: given, portfolio: given };
-    try {
-      const [microblog, portfolio] = await Promise.all([
-        store.firstUsers('microblog', COUNT),
-        store.firstUsers('portfolio', COUNT),
-      ]);
-      return { microblog, portfolio };
-    } catch {
-      // The pages work without names; lookups report what is wrong with the data.
-      known = undefined;
-      return NOBODY;
-    }
+    const [microblog, portfolio] = await Promise.all([
+      store.firstUsers('microblog', COUNT),
+      store.firstUsers('portfolio', COUNT),
+    ]);
+    return { microblog, portfolio };
   }
 }
 

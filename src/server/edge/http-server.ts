@@ -270,7 +270,9 @@ function createRefusals({ config, rateLimit, observe }: HttpServerOptions) {
       // How far the parser came with it is not known.
       request.method = '';
       const { status, headers, body } = describe(request, parserFault(error));
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      const lines = Object.entries({ date: new Date().toUTCString(), ...headers }).map(
+        ([name, value]) => `${name}: ${value}\r\n`,
+      );
       socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
       const sent = isHead(error) ? '' : body;
       socket.write(sent);

@@ -38,6 +38,7 @@ interface ServedFile {
 
 interface RefusedFile {
   readonly inode: number | undefined;
+  readonly stats: FileStats;
   readonly error: Error;
   /** Looks in a row that found it. SQLite reports a read that failed as damage, so only what a second look finds is logged. */
   readonly looks: number;
@@ -92,14 +93,20 @@ function poll(file: ServedFile): void {
   const isInPlace = isSameFile(found.database, file.stats.database);
   ifReadable(() => file.reader?.hold(!isInPlace));
   if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
-  // What was committed just before, too: the file must have these takedowns.
+  // What was committed just before, too: the file must have these takedowns. Not after each change: with 100,000 of them the
+  // lookups of others would wait.
   readVersion(file);
+  file.takedowns = ifReadable(() => file.reader?.takedownHashes()) ?? file.takedowns;
   look(file, found);
 }
 
 function requireReader(file: ServedFile): SqliteReader {
-  // What an import has just committed is served at once, not after the next poll.
-  if (file.reader === undefined) look(file, readStats(file.path));
+  // What an import has just committed is served at once, not after the next poll. What is as it was is not opened again for
+  // each lookup: with its checks that takes milliseconds.
+  if (file.reader === undefined) {
+    const found = readStats(file.path);
+    if (file.refused === undefined || isChanged(file.refused.stats, found)) look(file, found);
+  }
   if (file.reader === undefined) throw file.refused?.error;
   return file.reader;
 }
@@ -160,11 +167,16 @@ function refuse(file: ServedFile, found: FileStats, error: Error): void {
   const { refused } = file;
   const inode = found.database?.ino;
   const isAgain = refused?.inode === inode && refused?.error.message === error.message;
-  file.refused = { inode, error, looks: isAgain ? refused.looks + 1 : 1 };
+  file.refused = { inode, stats: found, error, looks: isAgain ? refused.looks + 1 : 1 };
   const type = file.reader === undefined ? 'data-warning' : 'data-fault';
   const message = describeRefused(file);
   if (message !== undefined && file.refused.looks === 2) file.observe({ type, message });
 }
+
+const isChanged = (before: FileStats, now: FileStats) =>
+  before.database?.ino !== now.database?.ino ||
+  isWritten(before.database, now.database) ||
+  isWritten(before.log, now.log);
 
 /** Undefined before the second look. */
 function describeRefused({ reader, refused }: ServedFile): string | undefined {
@@ -200,7 +212,6 @@ function readVersion(file: ServedFile): number {
   const generation = ifReadable(() => file.reader?.version()) ?? file.generation;
   if (generation === file.generation) return file.version;
   file.generation = generation;
-  file.takedowns = ifReadable(() => file.reader?.takedownHashes()) ?? file.takedowns;
   file.observe({ type: 'data-changed', message: 'the data changed' });
   return ++file.version;
 }

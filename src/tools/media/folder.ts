@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
 import type { Copy } from '../../stores/media.ts';
 import { openArchive } from '../../stores/open.ts';
-import { nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
+import { makeFolder, nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -57,7 +57,7 @@ export function createMediaFolder(path: string) {
     /** Creates the folder, and removes what fetches that were killed have left in it. */
     prepare: () =>
       writing(async () => {
-        await mkdir(incoming, { recursive: true });
+        makeFolder(incoming);
         removeLeftovers(incoming);
       }),
     receive,

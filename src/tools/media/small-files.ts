@@ -39,7 +39,13 @@ export async function makeSmallFiles(
   let shrunk = 0;
   for await (const copy of listDue(fetch)) {
     if (run.stopped() !== undefined) break;
-    shrink ??= await loadShrink();
+    try {
+      shrink ??= await loadShrink();
+    } catch (error) {
+      if (!(error instanceof SharpBroken)) throw error;
+      report.fault(`no small pictures are made, since sharp cannot be loaded: ${error.message}`);
+      break;
+    }
     if (shrink === undefined) {
       report.fault(NO_SHARP);
       break;
@@ -106,11 +112,17 @@ export type Shrink = (
 
 type Open = (source: string | Buffer) => Sharp;
 
+/** It is installed, and cannot be loaded: often without the part of it for this system. */
+class SharpBroken extends Error {}
+
 /** Undefined where sharp is not installed. */
 export async function loadShrink(): Promise<Shrink | undefined> {
   const sharp = await import('sharp').then(
     (module) => module.default,
-    () => undefined,
+    (error) => {
+      if (error.code === 'ERR_MODULE_NOT_FOUND' && /'sharp'/.test(error.message)) return undefined;
+      throw new SharpBroken(error.message.trim().split('\n', 1)[0]);
+    },
   );
   if (sharp === undefined) return undefined;
   sharp.cache(false);

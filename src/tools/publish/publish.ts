@@ -3,8 +3,8 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import v8 from 'node:v8';
-import { listMounts, type SettingName } from '../../config/config.ts';
-import { findMediaUrl } from '../../config/media.ts';
+import { listMounts, publicOrigin, type SettingName } from '../../config/config.ts';
+import { findMediaUrl, serverUrl } from '../../config/media.ts';
 import { megabytes } from '../../import/terminal.ts';
 import { VERSION } from '../../package-files.ts';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
@@ -54,7 +54,11 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
     openArchive: () => open(config.databaseUrl),
     counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
   };
-  using tree = await openTree(folder, platform, signal);
+  if (publicOrigin(config) === undefined)
+    options.out.write(
+      `warning: no base URL names a host, so files name ${serverUrl(config)}: set one such as BASE_URL_B=https://profiles.example.org/b\n`,
+    );
+  using tree = await openTree(folder, platform, signal, options.check);
   const { input, headers } = await publishUntilUnchanged(run, tree);
   // What fails after the new files are served would deny them.
   const totals = tree.manifest.totals();

@@ -1,6 +1,7 @@
 // The folder of a published site: two trees, and a link `current` to the one that is served. A run changes the other tree,
 // switches the link with one rename, and then makes the same changes in the first. Unchanged files are one file in both, by
 // hard links, and keep their time.
+import { hash } from 'node:crypto';
 import {
   constants,
   copyFileSync,
@@ -8,6 +9,7 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -18,7 +20,7 @@ import {
 } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OutputError } from '../../stores/output.ts';
+import { makeFolder, OutputError } from '../../stores/output.ts';
 import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
 import { nextTurn } from './run.ts';
 import type { PlatformName } from './targets.ts';
@@ -43,7 +45,12 @@ function findManifest(folder: string, platform: PlatformName): string {
 
 const listFolder = (path: string) => (existsSync(path) ? readdirSync(path) : []);
 
-export async function openTree(folder: string, platform: PlatformName, signal: AbortSignal): Promise<Tree> {
+export async function openTree(
+  folder: string,
+  platform: PlatformName,
+  signal: AbortSignal,
+  checks = false,
+): Promise<Tree> {
   const file = findManifest(folder, platform);
   makeFolder(dirname(file));
   const manifest = openManifest(file);
@@ -59,7 +66,7 @@ export async function openTree(folder: string, platform: PlatformName, signal: A
       if (lastRun !== undefined) await linkAll(live, tree, pause);
     }
     manifest.setInSync(false);
-    return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, signal });
+    return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, checks, signal });
   } catch (error) {
     manifest.close();
     throw error;
@@ -74,6 +81,8 @@ interface TreeParts {
   readonly tree: string;
   readonly name: TreeName;
   readonly isFirst: boolean;
+  /** Whether files are read, and not only looked at. */
+  readonly checks: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -102,8 +111,8 @@ function createTree(parts: TreeParts) {
   const fileOf = (path: string) => join('files', path);
   return {
     manifest,
-    /** Whether the file is there, in its size. */
-    has: (entry: Pick<Entry, 'path' | 'bytes'>) => hasFile(tree, entry),
+    /** Whether the file is there, in its size; with a check, in its bytes. */
+    has: (entry: Entry) => hasFile(tree, entry) && (!parts.checks || hashFile(tree, entry) === entry.sha256),
     write: (path: string, body: Buffer | { readonly file: string }) =>
       create(fileOf(path), (file) =>
         Buffer.isBuffer(body) ? writeFileSync(file, body, { flag: 'wx' }) : linkOrCopy(body.file, file),
@@ -153,16 +162,11 @@ async function completeOther({
   }
 }
 
+const hashFile = (tree: string, { path }: Entry) => hash('sha256', readFileSync(join(tree, 'files', path)));
+
 function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
   const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === bytes;
-}
-
-/** Not with `recursive`: in folders where none can be made, such as /proc, Node would try for ever. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  mkdirSync(path);
 }
 
 function switchCurrent(folder: string, tree: TreeName): void {
