@@ -25,7 +25,7 @@ const KINDS: [request: string, status: number][] = [
   [get(ADA), 200],
   [get('/a/api/?user=nobody'), 404],
   [get('/readyz'), 200],
-  [`${get(ADA, 'Content-Length: 4\r\n')}GET `, 200],
+  [get('/healthz'), 200],
   [get('/docs'), 200],
 ];
 const ofAllKinds = (count: number) =>
@@ -33,7 +33,7 @@ const ofAllKinds = (count: number) =>
 const statusesOf = (kinds: typeof KINDS) => kinds.map(([, status]) => status);
 
 describe('requests ahead of their answers', () => {
-  test.each([1, 7, 8])('%i of all kinds are answered in order', async (count) => {
+  test.each([1, 3, 4])('%i of all kinds are answered in order', async (count) => {
     const chosen = ofAllKinds(count);
     const socket = await dial(server);
     const heard = hearOut(socket);
@@ -41,14 +41,15 @@ describe('requests ahead of their answers', () => {
     expect(parseReplies(await heard).map(({ status }) => status)).toEqual(statusesOf(chosen));
   });
 
-  test.each([9, 100, 20_000])('of %i, eight are answered, and the connection is closed', async (count) => {
-    const chosen = ofAllKinds(8);
-    const bytes = chosen.map(([request]) => request).join('') + get(ADA).repeat(count - 8);
+  test.each([5, 100, 20_000])('of %i, four are answered, and the connection is closed', async (count) => {
+    const chosen = ofAllKinds(4);
+    const bytes = chosen.map(([request]) => request).join('') + get(ADA).repeat(count - 4);
     expect((await sendRaw(server, bytes)).map(({ status }) => status)).toEqual(statusesOf(chosen));
   });
 
   test('are answered in order when they are cut anywhere, and the client ends its side', async () => {
-    const bytes = KINDS.map(([request]) => request).join('');
+    const kinds = ofAllKinds(4);
+    const bytes = kinds.map(([request]) => request).join('');
     for (const size of [1, 7, 100]) {
       const socket = await dial(server);
       const heard = hearOut(socket);
@@ -57,13 +58,13 @@ describe('requests ahead of their answers', () => {
         if (at % 11 === 0) await new Promise(setImmediate);
       }
       socket.end();
-      expect(parseReplies(await heard).map(({ status }) => status)).toEqual(statusesOf(KINDS));
+      expect(parseReplies(await heard).map(({ status }) => status)).toEqual(statusesOf(kinds));
     }
   });
 
   test('a malformed one comes after the answers before it', async () => {
-    const replies = await sendRaw(server, `${get(ADA).repeat(7)}no request\r\n\r\n${get(ADA)}`);
-    expect(replies.map(({ status }) => status)).toEqual([...Array(7).fill(200), 400]);
+    const replies = await sendRaw(server, `${get(ADA).repeat(3)}no request\r\n\r\n${get(ADA)}`);
+    expect(replies.map(({ status }) => status)).toEqual([...Array(3).fill(200), 400]);
   });
 
   test('a client that disconnects while they wait does no harm', async () => {
@@ -120,7 +121,7 @@ describe('what server/edge/ takes from Node without its documentation', () => {
 
   test('`upgrade` of a request: Node makes none of those that come too early, or behind a last answer', async () => {
     const own = await startOwn();
-    expect(await countRequests(() => sendRaw(own, get('/').repeat(20_000)))).toBe(8);
+    expect(await countRequests(() => sendRaw(own, get('/').repeat(20_000)))).toBe(4);
     const behindLast = async () => {
       const socket = await dial(own);
       socket.write(get('/last'));
@@ -135,13 +136,13 @@ describe('what server/edge/ takes from Node without its documentation', () => {
     const own = await startOwn();
     for (const first of ['/large', '/last']) {
       const socket = (await dial(own)).on('error', () => {}).pause();
-      socket.write(get(first).repeat(first === '/large' ? 9 : 1));
+      socket.write(get(first).repeat(first === '/large' ? 5 : 1));
       for (let nth = 0; nth < 20; nth++) {
         socket.write(Buffer.alloc(10_000, 'x'));
         await new Promise(setImmediate);
       }
       const replies = parseReplies(await hearOut(socket.resume()));
-      expect(replies.length).toBe(first === '/large' ? 8 : 1);
+      expect(replies.length).toBe(first === '/large' ? 4 : 1);
     }
   });
 
@@ -154,7 +155,7 @@ describe('what server/edge/ takes from Node without its documentation', () => {
 
   test('a client that takes no byte is cut off, however many requests it has sent ahead', async () => {
     const own = await startOwn(false, { writeTimeout: '100ms' });
-    for (const count of [1, 9]) {
+    for (const count of [1, 5]) {
       const socket = (await dial(own)).on('error', () => {}).pause();
       socket.write(get('/large').repeat(count));
       // A client that does not read learns of the reset when it writes.

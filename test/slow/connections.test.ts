@@ -40,7 +40,7 @@ describe('a client that ends its side after its request gets the answer', () => 
       );
     const socket = await dial(await serveLookups({ profile }, {}));
     const heard = hearOut(socket);
-    const names = ['one', ...Array.from({ length: 7 }, (_, nth) => `more${nth}`)];
+    const names = ['one', ...Array.from({ length: 3 }, (_, nth) => `more${nth}`)];
     socket.end(names.map((name) => get(`/a/api/?user=${name}`)).join(''));
     expect(parseReplies(await heard).map(({ body }) => JSON.parse(body))).toEqual(names);
   });

@@ -50,10 +50,12 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const connection = findConnection(request.socket);
     connection.noteRequest(request, response);
-    // After a wish to upgrade Node reads nothing; RFC 9110 (7.8) lets servers ignore the wish.
-    const { upgrade } = request.headers;
-    if (upgrade !== undefined) connection.end();
-    if (upgrade !== undefined || state.isDraining) response.setHeader('connection', 'close');
+    // After a wish to upgrade Node reads nothing; RFC 9110 (7.8) lets servers ignore the wish. No body is read: it comes as
+    // fast as a client can send it, and Node makes a Buffer for each read and each chunk.
+    const { upgrade, 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+    const isLast = upgrade !== undefined || coding !== undefined || Number(length) > 0;
+    if (isLast) connection.end();
+    if (isLast || state.isDraining) response.setHeader('connection', 'close');
     const fault = requestFault(request);
     if (fault !== undefined) return refuse(request, response, fault);
     handle(request, response);
@@ -62,7 +64,7 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   const server = http.createServer(serverOptions(config), receive);
   // Not documented: a client may end its side after its last request, and Node would end ours before the answer is ready.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Bodies are never read, so no client is asked to go on and send one.
+  // No client is asked to go on and send a body.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
   for (const event of ['upgrade', 'connect']) server.on(event, endEarly);
@@ -138,7 +140,7 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
   });
 
   // Nothing was read or written for the keep-alive time, or for WRITE_TIMEOUT while something was to be written. A client
-  // cannot put it off for long by sending: after 8 requests, or an unfinished one, it is not read any more.
+  // cannot put it off for long by sending: after 4 requests, or an unfinished one, it is not read any more.
   server.on('timeout', (socket: Socket) => {
     const { owed, hasAsked } = findConnection(socket);
     if (owed.length === 0 && hasAsked && config.keepAliveTimeout > 0) socket.destroy();
@@ -176,7 +178,7 @@ function serverOptions(config: Config) {
     IncomingMessage: ClientRequest,
     // Node would refuse a missing Host with an empty body.
     requireHostHeader: false,
-    // Bodies are never read, so requests without one need no stream for it.
+    // Requests without a body need no stream for it.
     optimizeEmptyRequests: true,
     maxHeaderSize: MAX_HEADER_BYTES,
     // The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit.
