@@ -60,29 +60,32 @@ export async function inTransaction<T>(
 
 interface Unpacked {
   readonly row: string;
+  readonly at: string;
   readonly text: string;
 }
 
 /** As in the indexes of the migrations, which hold only what is to be compressed. */
 const TABLES = [
   {
-    find: `SELECT ctid AS row, coalesce(served, record) AS text FROM profiles
-      WHERE packed IS NULL AND octet_length(coalesce(served, record)) >= ${PACKED_FROM} LIMIT 16`,
+    find: `SELECT ctid AS row, id AS at, coalesce(served, record) AS text FROM profiles
+      WHERE packed IS NULL AND octet_length(coalesce(served, record)) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
     store: 'UPDATE profiles SET packed = $1 WHERE ctid = $2',
   },
   {
-    find: `SELECT ctid AS row, convert_from(body, 'UTF8') AS text FROM lists
-      WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' LIMIT 16`,
+    find: `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
+      WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`,
     store: 'UPDATE lists SET body = $1 WHERE ctid = $2',
   },
 ];
 
 export async function packAnswers(client: pg.Client): Promise<void> {
   for (const { find, store } of TABLES) {
-    for (;;) {
-      const { rows } = await client.query<Unpacked>(find);
-      if (rows.length === 0) break;
+    // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
+    let last: string | undefined = '0';
+    while (last !== undefined) {
+      const { rows } = (await client.query<Unpacked>(find, [last])) as { rows: Unpacked[] };
       for (const { row, text } of rows) await client.query(store, [pack(text), row]);
+      last = rows.at(-1)?.at;
     }
   }
 }

@@ -92,6 +92,8 @@ function poll(file: ServedFile): void {
   const found = readStats(file.path);
   const isInPlace = isSameFile(found.database, file.stats.database);
   ifReadable(() => file.reader?.hold(!isInPlace));
+  // While another file was in its place, its log was removed: SQLite would show no commit, and pages of two moments.
+  if (file.reader !== undefined && isInPlace && !isSameFile(found.index, file.stats.index)) renew(file);
   if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
   // What was committed just before, too: the file must have these takedowns. Not after each change: with 100,000 of them the
   // lookups of others would wait.
@@ -186,6 +188,14 @@ function describeRefused({ reader, refused }: ServedFile): string | undefined {
     reader === undefined ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';
   // An error that is no fault of the data is one of this program.
   return `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
+}
+
+/** Closed first: connections of one process to one file share its index. */
+function renew(file: ServedFile): void {
+  const { reader } = file;
+  file.reader = undefined;
+  reader?.close();
+  file.reader = ifReadable(() => openReader(file.path));
 }
 
 /** The file that is served is in its place. */
