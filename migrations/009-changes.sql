@@ -1,4 +1,4 @@
--- Whose profile or list changed, for caches and others that are told (src/stores/changes.ts). Triggers record it, so that no
+-- Whose profile or list changed, for caches and others that are told (src/stores/sql/changes.ts). Triggers record it, so that no
 -- way of writing can forget it. Each number is the generation that the last change replaced: whoever knows the data as of
 -- generation G needs the rows with G or more.
 

@@ -1,4 +1,4 @@
--- What users are found by (src/records/words.ts): the user name, and the name from each of its words on, folded. words_of() is
+-- What users are found by (src/records/search-words.ts): the user name, and the name from each of its words on, folded. words_of() is
 -- a function of the program.
 
 ALTER TABLE profiles ADD COLUMN words TEXT NOT NULL DEFAULT '[]'; -- a JSON array

@@ -1,5 +1,5 @@
-// Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ and test/torture/ as well.
-import { readdirSync, readFileSync } from 'node:fs';
+// Two lanes: `npm test` runs the quick tests, `npm run test:all` also the files named *.slow.test.ts and those in test/torture/.
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -10,7 +10,7 @@ if (Number(node.split('.')[0]) < 24)
 
 /** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
 const LONG =
-  /\/(cases|torture\/(sizes|torture)|slow\/(bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread))\.test\.ts$/;
+  /\/(cases|sizes|torture|(bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -22,12 +22,11 @@ class LongestFirst extends BaseSequencer {
 
 const ROOT = `${import.meta.dirname}/..`;
 /** Files that change modules of src/ for themselves. The other files of the quick lane share theirs, loaded once. */
-const ALONE = readdirSync(import.meta.dirname)
-  .filter((name) => name.endsWith('.test.ts'))
-  .filter((name) =>
-    /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${import.meta.dirname}/${name}`, 'utf8')),
-  )
-  .map((name) => `test/${name}`);
+const ALONE = globSync('test/**/*.test.ts', { cwd: ROOT })
+  .filter((name) => !name.endsWith('.slow.test.ts'))
+  .filter((name) => /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${ROOT}/${name}`, 'utf8')));
+const SLOW = ['test/**/*.slow.test.ts'];
+const TORTURE = ['test/torture/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -42,16 +41,24 @@ export default defineConfig({
     hookTimeout: 240_000,
     // Those that wait for something wait as long; the default is a second.
     expect: { poll: { timeout: 45_000 } },
-    setupFiles: ['test/clean-up.ts'],
+    setupFiles: ['test/support/clean-up.ts'],
     projects: [
-      { extends: true, test: { name: 'quick', include: ['test/*.test.ts'], exclude: ALONE, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: [...SLOW, ...TORTURE, ...ALONE],
+          isolate: false,
+        },
+      },
       { extends: true, test: { name: 'quick-alone', include: ALONE } },
-      { extends: true, test: { name: 'slow', include: ['test/slow/*.test.ts'] } },
+      { extends: true, test: { name: 'slow', include: SLOW } },
       {
         extends: true,
         test: {
           name: 'torture',
-          include: ['test/torture/*.test.ts'],
+          include: TORTURE,
           maxConcurrency: 2,
         },
       },

@@ -1,6 +1,6 @@
 -- What was taken down, so that no import brings it back: salted hashes of names and ids, and nothing that can be read.
 
--- The program computes the same (src/stores/takedowns.ts).
+-- The program computes the same (src/stores/sql/takedowns.ts).
 CREATE FUNCTION takedown_hash(salt text, family text, what text, value text) RETURNS text
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
   RETURN encode(sha256(convert_to(salt || ' ' || family || ' ' || what || ' ' || value, 'UTF8')), 'hex');

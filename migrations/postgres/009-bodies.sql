@@ -1,5 +1,5 @@
 -- Lists are stored as they are sent, and in no other form: a body for each name that the lists of a family have. The program
--- compresses long bodies and profiles at the end of each change (src/stores/packing.ts), as it does after this: each
+-- compresses long bodies and profiles at the end of each change (src/stores/sql/packing.ts), as it does after this: each
 -- index holds what is yet to be compressed, which is nothing between two changes.
 
 UPDATE profiles SET packed = NULL WHERE packed IS NOT NULL;

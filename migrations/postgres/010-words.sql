@@ -1,4 +1,4 @@
--- What users are found by (src/records/words.ts): the user name, and the name from each of its words on, folded. The program
+-- What users are found by (src/records/search-words.ts): the user name, and the name from each of its words on, folded. The program
 -- fills the column after this (src/stores/postgres/migrate.ts), and the triggers the table.
 
 ALTER TABLE profiles ADD COLUMN words text NOT NULL DEFAULT '[]'; -- a JSON array

@@ -7,8 +7,8 @@ import { describeFault, type Fault, type RawRecord, type Row } from '../records/
 import { brief, counted, printable, table } from '../records/printable.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { takedownKey } from '../records/user-name.ts';
-import type { Misfit, Tallies } from '../stores/load.ts';
 import type { LinesOutput } from '../stores/output.ts';
+import type { Misfit, Tallies } from '../stores/sql/load.ts';
 import type { Entry } from './formats/entry.ts';
 import { bar, createReport, megabytes, secondsLeft, type Terminal } from './terminal.ts';
 

@@ -4,9 +4,9 @@ import type { ErrorCode } from '../api/http/errors.ts';
 import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import type { Reader } from '../stores/reader.ts';
-import { markup } from './views/markup.ts';
-import { missingPage } from './views/page.ts';
-import { pageHeaders } from './web-file.ts';
+import { markup } from './markup.ts';
+import { missingPage } from './page.ts';
+import { pageHeaders } from './page-headers.ts';
 
 const TITLES: Partial<Record<ErrorCode, string>> = {
   ROUTE_NOT_FOUND: 'There is nothing here',

@@ -7,8 +7,8 @@ import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { digitsText, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
+import { searchWords } from './search-words.ts';
 import { userKey, userNameFault } from './user-name.ts';
-import { searchWords } from './words.ts';
 
 /** A normalised record with the keys under which a store keeps it. */
 export interface Row {

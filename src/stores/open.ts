@@ -1,9 +1,9 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { Archive, CheckResult } from './archive.ts';
 import { StoreError } from './errors.ts';
-import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
+import type { Archive, CheckResult } from './sql/archive.ts';
+import type { MigrationResult } from './sql/migrations.ts';
 import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
 import type { DatedSnapshot } from './sqlite/snapshot.ts';
 import type { Writer } from './writer.ts';

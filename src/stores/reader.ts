@@ -1,6 +1,6 @@
 // The reading side, which every store offers. A method may answer now or later.
 import { type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { type PictureFacts, table } from './media-statements.ts';
+import { type PictureFacts, table } from './sql/media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 

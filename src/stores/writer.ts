@@ -1,5 +1,7 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
 import type { Family } from '../records/kinds.ts';
+import { StoreError } from './errors.ts';
+import type { Awaitable } from './reader.ts';
 import {
   boundChanges,
   ERASE_LATER,
@@ -13,9 +15,8 @@ import {
   markDelivered,
   markUnreached,
   readPending,
-} from './changes.ts';
-import { StoreError } from './errors.ts';
-import type { Load, LoadOptions, LoadOutcome } from './load.ts';
+} from './sql/changes.ts';
+import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
   type MediaEntry,
   pruneMedia,
@@ -24,16 +25,15 @@ import {
   saveMedia,
   savePicture,
   unknownFiles,
-} from './media.ts';
-import type { PictureFacts } from './media-statements.ts';
-import { merge } from './merge.ts';
-import type { Awaitable } from './reader.ts';
-import { type RemovalCounts, removeUser } from './removal.ts';
-import { repairBodies, repairContents } from './soundness.ts';
-import { countRows, type SqlAdapter } from './sql-adapter.ts';
-import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
-import type { TakedownList, TakedownSubject } from './takedowns.ts';
-import { FILL_WORDS, repairWords } from './word-statements.ts';
+} from './sql/media.ts';
+import type { PictureFacts } from './sql/media-statements.ts';
+import { merge } from './sql/merge.ts';
+import { type RemovalCounts, removeUser } from './sql/removal.ts';
+import { repairBodies, repairContents } from './sql/soundness.ts';
+import { countRows, type SqlAdapter } from './sql/sql-adapter.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
+import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
+import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 

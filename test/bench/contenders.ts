@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
-import { readBody } from '../../src/stores/packing.ts';
+import { readBody } from '../../src/stores/sql/packing.ts';
 import { people, type Raw, writePeople } from './data.ts';
 import { BEHIND_PROXY, peerFile, startPeer, startStaticNginx, startVitrine, vitrine } from './servers.ts';
 

@@ -2,7 +2,7 @@
 // compared with.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from '../programs.ts';
+import { findProgram } from '../support/programs.ts';
 import { type Contenders, JSON_SERVER_USERS, STATIC_USERS } from './contenders.ts';
 import { firstAddress, request, type Target } from './load.ts';
 import type { Row } from './measure.ts';

@@ -15,9 +15,9 @@ import { get } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../free-port.ts';
-import { fillIn, printed } from '../printed.ts';
-import { pathOf } from '../programs.ts';
+import { freePort } from '../support/free-port.ts';
+import { fillIn, printed } from '../support/printed.ts';
+import { pathOf } from '../support/programs.ts';
 
 /** Where there are two cores, one is for the servers and one for the load. */
 const PINNED = availableParallelism() > 1 && existsSync('/usr/bin/taskset');

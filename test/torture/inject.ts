@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import timers from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { cleanUp, run } from '../rig.ts';
+import { cleanUp, run } from '../support/rig.ts';
 import { contentOf, faultsOf } from './content.ts';
 import {
   type Expected,

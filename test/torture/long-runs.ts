@@ -5,11 +5,11 @@ import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tempFolder } from '../files.ts';
-import { createMemoryGroup, type MemoryGroup } from '../memory-group.ts';
-import { mixedAddresses, mixedUsers } from '../mixed-requests.ts';
-import { ask, cleanUp, databaseOf, done, type Environment, startServer, vitrine } from '../rig.ts';
-import { startLoad, until } from '../stress.ts';
+import { tempFolder } from '../support/files.ts';
+import { createMemoryGroup, type MemoryGroup } from '../support/memory-group.ts';
+import { mixedAddresses, mixedUsers } from '../support/mixed-requests.ts';
+import { ask, cleanUp, databaseOf, done, type Environment, startServer, vitrine } from '../support/rig.ts';
+import { startLoad, until } from '../support/stress.ts';
 
 const MB = 2 ** 20;
 

@@ -2,11 +2,11 @@
 // are meant to notice. The head of a patch says what it breaks, and which tests those are.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { ROOT } from '../files.ts';
+import { ROOT } from '../support/files.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
 const COPIED = ['src', 'test', 'migrations', 'fixtures', '.ci', '.github', 'package.json', 'README.md'];
@@ -16,7 +16,7 @@ export interface Mutant {
   readonly name: string;
   /** What is broken. */
   readonly breaks: string;
-  /** Test files, without their ending. */
+  /** Test files: their names in any folder, without the ending. */
   readonly tests: readonly string[];
 }
 
@@ -32,6 +32,9 @@ export function readMutants(): Mutant[] {
       return { name, breaks, tests: tests.split(' ') };
     });
 }
+
+/** The paths of a test file that a mutant names. */
+export const filesOfTest = (name: string): string[] => globSync(`test/**/${name}.test.ts`, { cwd: ROOT });
 
 /** A copy of the checkout to break. */
 export function copyCheckout(): { readonly path: string } & Disposable {
@@ -64,7 +67,7 @@ export async function applyPatch(checkout: string, name: string, ...flags: strin
 async function findKiller(checkout: string, { name, tests }: Mutant): Promise<string | undefined> {
   await applyPatch(checkout, name);
   try {
-    const files = tests.map((test) => `test/${test}.test.ts`);
+    const files = tests.flatMap((test) => filesOfTest(test));
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
     const { code, output } = await execute(process.execPath, [...vitest, '--bail', '1', ...files], checkout);
     if (code === null) throw new Error(`no result within ${MOST_MS / 1000} s`);

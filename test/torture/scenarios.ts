@@ -14,12 +14,12 @@ import {
 import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { userTag } from '../../src/records/user-name.ts';
-import { fixture, ndjson } from '../files.ts';
-import { executeSql } from '../importing.ts';
-import { startSite } from '../mirror-site.ts';
-import { png } from '../pictures.ts';
-import { blog, folio, post, shot } from '../records.ts';
-import { done, type Environment } from '../rig.ts';
+import { fixture, ndjson } from '../support/files.ts';
+import { executeSql } from '../support/importing.ts';
+import { startSite } from '../support/mirror-site.ts';
+import { png } from '../support/pictures.ts';
+import { blog, folio, post, shot } from '../support/records.ts';
+import { done, type Environment } from '../support/rig.ts';
 import { contentOf } from './content.ts';
 
 export interface Scenario {

@@ -1,7 +1,7 @@
 // A server beside something that changes its file: each answer must be that of before or that of after, and never of before again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ask, type Environment, type Server, startServer } from '../rig.ts';
-import { until } from '../stress.ts';
+import { ask, type Environment, type Server, startServer } from '../support/rig.ts';
+import { until } from '../support/stress.ts';
 
 const PATHS = [
   ...['/b/api/username/user3', '/b/api/username/user3/shots', '/a/api/?user=user3', '/a/api/?user=user8'],

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT, tempFolder } from '../files.ts';
-import { type Environment, vitrine } from '../rig.ts';
-import { until } from '../stress.ts';
+import { ROOT, tempFolder } from '../support/files.ts';
+import { type Environment, vitrine } from '../support/rig.ts';
+import { until } from '../support/stress.ts';
 
 /** Builds it into a folder; its path, or the reason why it cannot be had here. */
 export function buildShim(folder: string): { path: string } | { reason: string } {

@@ -1,11 +1,11 @@
 // Calls of every command, and of servers beside them, fail: a sample that differs from day to day. `npm run torture` takes all.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { ROOT } from '../files.ts';
+import { ROOT } from '../support/files.ts';
 import { today, torture } from './main.ts';
-import { applyPatch, readMutants } from './mutants.ts';
+import { applyPatch, filesOfTest, readMutants } from './mutants.ts';
 import { BESIDE_SERVERS, COMMANDS } from './scenarios.ts';
 import { buildShim } from './shim.ts';
 
@@ -29,7 +29,6 @@ test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])('%s', asyn
 test('every mutant still applies, and names its tests', async () => {
   for (const { name, tests } of readMutants()) {
     await applyPatch(ROOT, name, '--check');
-    for (const file of tests)
-      expect([name, file, existsSync(join(ROOT, `test/${file}.test.ts`))]).toEqual([name, file, true]);
+    for (const file of tests) expect([name, file, filesOfTest(file).length]).toEqual([name, file, 1]);
   }
 });

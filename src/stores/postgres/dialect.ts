@@ -1,8 +1,8 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 import type pg from 'pg';
-import type { MemberSql } from '../media-statements.ts';
-import { PACKED_FROM, pack } from '../packing.ts';
-import type { SqlAdapter, TextRow } from '../sql-adapter.ts';
+import type { MemberSql } from '../sql/media-statements.ts';
+import { PACKED_FROM, pack } from '../sql/packing.ts';
+import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 
 export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 

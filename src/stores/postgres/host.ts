@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import type { TextRow } from '../sql-adapter.ts';
+import type { TextRow } from '../sql/sql-adapter.ts';
 import { hostName } from './connect.ts';
 import { isQueryError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';

@@ -1,8 +1,8 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
-import { listMigrations, type MigrationResult } from '../migrations.ts';
-import { findWrongWords } from '../word-statements.ts';
+import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import { findWrongWords } from '../sql/word-statements.ts';
 import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 

@@ -1,7 +1,7 @@
 // The connections that a host is read through: a pg.Pool of sessions that cannot write.
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
-import type { TextRow } from '../sql-adapter.ts';
+import type { TextRow } from '../sql/sql-adapter.ts';
 import { clientConfig } from './connect.ts';
 import { firstValue } from './dialect.ts';
 

@@ -2,18 +2,6 @@
 import type pg from 'pg';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
-import { type Archive, createArchive } from '../archive.ts';
-import {
-  forEachFamily,
-  forEachSide,
-  NEWEST_COLUMNS,
-  type Side,
-  selectHistory,
-  selectItem,
-  servedItem,
-} from '../history-statements.ts';
-import { factsByFile } from '../media-statements.ts';
-import { answerWith, unpackedSize } from '../packing.ts';
 import {
   type Answer,
   type Counts,
@@ -23,7 +11,19 @@ import {
   type Reader,
   type StoreListener,
 } from '../reader.ts';
-import { LAST, selectFound } from '../word-statements.ts';
+import { type Archive, createArchive } from '../sql/archive.ts';
+import {
+  forEachFamily,
+  forEachSide,
+  NEWEST_COLUMNS,
+  type Side,
+  selectHistory,
+  selectItem,
+  servedItem,
+} from '../sql/history-statements.ts';
+import { factsByFile } from '../sql/media-statements.ts';
+import { answerWith, unpackedSize } from '../sql/packing.ts';
+import { LAST, selectFound } from '../sql/word-statements.ts';
 import { openSnapshot } from './connect.ts';
 import { member, sqlAdapter } from './dialect.ts';
 import { toStoreError } from './errors.ts';

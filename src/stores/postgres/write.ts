@@ -1,10 +1,10 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
 import type { Row } from '../../records/normalise.ts';
-import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import type { MigrationResult } from '../migrations.ts';
-import type { SqlAdapter } from '../sql-adapter.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
+import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
+import type { MigrationResult } from '../sql/migrations.ts';
+import type { SqlAdapter } from '../sql/sql-adapter.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';

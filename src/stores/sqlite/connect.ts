@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { StoreError } from '../errors.ts';
-import type { MigrationResult } from '../migrations.ts';
+import type { MigrationResult } from '../sql/migrations.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import {

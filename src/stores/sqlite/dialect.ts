@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
-import { searchWords } from '../../records/words.ts';
-import { table } from '../media-statements.ts';
-import { isLong, makeBody, pack } from '../packing.ts';
+import { searchWords } from '../../records/search-words.ts';
 import { type Counts, countsFrom } from '../reader.ts';
-import type { SqlAdapter, TextRow } from '../sql-adapter.ts';
-import { takedownHash } from '../takedowns.ts';
+import { table } from '../sql/media-statements.ts';
+import { isLong, makeBody, pack } from '../sql/packing.ts';
+import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
+import { takedownHash } from '../sql/takedowns.ts';
 
 export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));

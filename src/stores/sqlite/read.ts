@@ -2,18 +2,6 @@
 import type { Statement } from 'better-sqlite3';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
-import { type Archive, createArchive } from '../archive.ts';
-import {
-  forEachFamily,
-  forEachSide,
-  NEWEST_COLUMNS,
-  type Side,
-  selectHistory,
-  selectItem,
-  servedItem,
-} from '../history-statements.ts';
-import { factsByFile, MEDIA_URL, type PictureRow } from '../media-statements.ts';
-import { answerWith, unpackedSize } from '../packing.ts';
 import {
   type Answer,
   type History,
@@ -24,7 +12,19 @@ import {
   type Reader,
   type UserEntry,
 } from '../reader.ts';
-import { LAST, selectFound } from '../word-statements.ts';
+import { type Archive, createArchive } from '../sql/archive.ts';
+import {
+  forEachFamily,
+  forEachSide,
+  NEWEST_COLUMNS,
+  type Side,
+  selectHistory,
+  selectItem,
+  servedItem,
+} from '../sql/history-statements.ts';
+import { factsByFile, MEDIA_URL, type PictureRow } from '../sql/media-statements.ts';
+import { answerWith, unpackedSize } from '../sql/packing.ts';
+import { LAST, selectFound } from '../sql/word-statements.ts';
 import { findDamage, type OpenDatabase, openForReading } from './connect.ts';
 import { readCounts, sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';

@@ -2,13 +2,13 @@
 // snapshot is made beside the database, migrated and checked before the database is touched.
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { readTakedowns } from '../archive.ts';
-import { forgetChanges, keepsNames } from '../changes.ts';
 import { errorCode, StoreError } from '../errors.ts';
 import { openReplacement } from '../output.ts';
 import type { Counts } from '../reader.ts';
-import type { RemovalCounts } from '../removal.ts';
-import { adoptTakedowns } from '../takedown-changes.ts';
+import { readTakedowns } from '../sql/archive.ts';
+import { forgetChanges, keepsNames } from '../sql/changes.ts';
+import type { RemovalCounts } from '../sql/removal.ts';
+import { adoptTakedowns } from '../sql/takedown-changes.ts';
 import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors } from './errors.ts';

@@ -1,9 +1,9 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import type { SqlAdapter } from '../sql-adapter.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
+import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
+import type { SqlAdapter } from '../sql/sql-adapter.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { type OpenDatabase, openForWriting, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';

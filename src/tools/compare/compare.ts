@@ -4,10 +4,10 @@ import type { Terminal } from '../../import/terminal.ts';
 import { brief } from '../../records/printable.ts';
 import { openLines } from '../../stores/output.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
+import { createRun, createRunReport } from '../remote/each.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
-import { createRun, createRunReport } from '../runs/each.ts';
 import { compareUser, createPictureClient } from './user.ts';
 import {
   type AnswerComparison,

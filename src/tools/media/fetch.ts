@@ -3,13 +3,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
 import { brief, counted, joinReasons } from '../../records/printable.ts';
-import type { Archive } from '../../stores/archive.ts';
-import type { MediaEntry } from '../../stores/media.ts';
 import { openArchive } from '../../stores/open.ts';
+import type { Archive } from '../../stores/sql/archive.ts';
+import type { MediaEntry } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
+import { createRun, createRunReport, type Run, type RunReport } from '../remote/each.ts';
 import { createFileClient, type FileClient, isTooLong } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
-import { createRun, createRunReport, type Run, type RunReport } from '../runs/each.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { fileReceiver, QuotaReached } from './receive.ts';

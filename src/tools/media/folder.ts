@@ -5,9 +5,9 @@ import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
-import type { Copy } from '../../stores/media.ts';
 import { openArchive } from '../../stores/open.ts';
 import { makeFolder, nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
+import type { Copy } from '../../stores/sql/media.ts';
 
 export interface StoredFile {
   readonly name: string;

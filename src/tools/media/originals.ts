@@ -1,7 +1,7 @@
 // The originals to fetch, in a temporary database, since there may be more than memory holds; and what became of them, saved
 // in batches: what is not saved yet is fetched again after a crash.
 
-import type { MediaEntry } from '../../stores/media.ts';
+import type { MediaEntry } from '../../stores/sql/media.ts';
 import { openScratch } from '../../stores/sqlite/connect.ts';
 import type { Writer } from '../../stores/writer.ts';
 

@@ -3,10 +3,10 @@ import type { Sharp, SharpOptions } from 'sharp';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import { SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
 import { counted } from '../../records/printable.ts';
-import type { Copy } from '../../stores/media.ts';
-import type { PictureFacts } from '../../stores/media-statements.ts';
+import type { Copy } from '../../stores/sql/media.ts';
+import type { PictureFacts } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
-import type { Run } from '../runs/each.ts';
+import type { Run } from '../remote/each.ts';
 import { listCopies, type MediaFolder } from './folder.ts';
 import { QuotaReached } from './receive.ts';
 

@@ -6,10 +6,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
 import { copyHash } from '../../records/media-types.ts';
 import { brief } from '../../records/printable.ts';
-import type { Copy } from '../../stores/media.ts';
 import { openArchive } from '../../stores/open.ts';
+import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
-import { createRun, createRunReport } from '../runs/each.ts';
+import { createRun, createRunReport } from '../remote/each.ts';
 import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
 
 interface CheckOptions {

@@ -3,16 +3,16 @@ import type { Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
 import type { Mender, MendingOptions } from '../../records/mending.ts';
 import { describeFault, type Fault, type Row } from '../../records/normalise.ts';
-import type { Archive } from '../../stores/archive.ts';
-import type { RemovalLimit, Tallies } from '../../stores/load.ts';
 import type { StoreHandle } from '../../stores/open.ts';
 import type { Reader } from '../../stores/reader.ts';
+import type { Archive } from '../../stores/sql/archive.ts';
+import type { RemovalLimit, Tallies } from '../../stores/sql/load.ts';
 import type { Writer } from '../../stores/writer.ts';
 import type { Variant } from '../../variants.ts';
+import type { Run } from '../remote/each.ts';
 import type { HostFlags } from '../remote/host.ts';
 import type { Lookup, SiteClient } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
-import type { Run } from '../runs/each.ts';
 import type { LastFetch, MirrorMemory } from './memory.ts';
 
 export interface MirrorOptions extends HostFlags, MendingOptions {

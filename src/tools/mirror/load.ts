@@ -3,8 +3,8 @@
 // as an import or another site that counts its ids from 1 as well.
 import { KIND_NAMES } from '../../records/kinds.ts';
 import type { Fault, Row } from '../../records/normalise.ts';
-import type { Owners } from '../../stores/archive.ts';
-import type { Misfit, Tallies } from '../../stores/load.ts';
+import type { Owners } from '../../stores/sql/archive.ts';
+import type { Misfit, Tallies } from '../../stores/sql/load.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { listNames } from '../../variants.ts';
 import type { Lookup } from '../remote/site-client.ts';

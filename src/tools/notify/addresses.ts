@@ -1,6 +1,6 @@
 // Which addresses of the site answer differently after a change.
 import { type Config, listMounts } from '../../config/config.ts';
-import type { Change } from '../../stores/changes.ts';
+import type { Change } from '../../stores/sql/changes.ts';
 import { fillAddress, lookupAddresses, USER_ADDRESSES, VARIANTS } from '../../variants.ts';
 
 const listUserMounts = (config: Config, { family }: Change) =>

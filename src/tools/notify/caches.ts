@@ -7,7 +7,7 @@ import type { Config, Environment } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
-import type { ChangeSet } from '../../stores/changes.ts';
+import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';
 import type { Delivery, Subscriber } from './notify.ts';
 

@@ -1,7 +1,7 @@
 // Notifies subscribers of changes: caches and webhooks. The database remembers up to which generation each has accepted the
 // changes, so one that cannot be reached, or that is waiting when the program is killed, is notified the next time.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PendingChanges } from '../../stores/changes.ts';
+import type { PendingChanges } from '../../stores/sql/changes.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 /** Changes on their way to a subscriber. */

@@ -2,7 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/setting-values.ts';
-import type { Change, PendingChanges } from '../../stores/changes.ts';
+import type { Change, PendingChanges } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';
 import { describeChange } from './addresses.ts';
 import type { Subscriber } from './notify.ts';

@@ -3,7 +3,7 @@
 
 import type { ErrorCode } from '../../api/http/errors.ts';
 import { JSON_TYPE, METHODS } from '../../api/http/headers.ts';
-import { readScript } from '../../pages/views/web-files.ts';
+import { readScript } from '../../pages/web-files.ts';
 import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT } from './tables.ts';
 import { NAME } from './targets.ts';
 
@@ -60,7 +60,7 @@ function worker(input: ConfigInput): string {
   const { types, folders } = input.headers;
   const tables = { rows: routeTable(input), ...errorTable(input) };
   const site = { ...tables, headers: Object.fromEntries(folders), types: Object.fromEntries(types) };
-  return `const SITE = ${JSON.stringify(site)};\n${readScript('../../tools/publish/worker.js')}`;
+  return `const SITE = ${JSON.stringify(site)};\n${readScript('./worker.js')}`;
 }
 
 /** Netlify asks the program before it looks for a file, also when the program asks for one: then the program lets it pass. */

@@ -2,10 +2,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import type { Terminal } from '../../import/terminal.ts';
-import type { Archive } from '../../stores/archive.ts';
 import type { StoreHandle } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Reader } from '../../stores/reader.ts';
+import type { Archive } from '../../stores/sql/archive.ts';
 import type { Answers } from './answers.ts';
 import type { Part, PlatformName } from './targets.ts';
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { gzipEtag } from '../../api/http/answer.ts';
-import type { ChangeSet } from '../../stores/changes.ts';
+import type { ChangeSet } from '../../stores/sql/changes.ts';
 import type { Content } from './answers.ts';
 import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
 import type { Entry, Place } from './manifest.ts';

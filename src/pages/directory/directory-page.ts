@@ -1,0 +1,147 @@
+// The list of all people: as a page, as JSON, and as sitemaps.
+
+import { type Config, canonicalVariant } from '../../config/config.ts';
+import type { Mount } from '../../config/mount.ts';
+import { VARIANTS, type Variant } from '../../variants.ts';
+import { createLook } from '../look.ts';
+import { type Markup, markup } from '../markup.ts';
+import { createLayout } from '../page.ts';
+import { LONGEST_TITLE, shortened } from '../people/person.ts';
+import { createPictureSource, type KnownPictures, type PictureSource, picture } from '../people/pictures.ts';
+import type { PersonEntry } from '../people/read-person.ts';
+import { takeInitials } from '../web/shown.js';
+
+export interface DirectoryPage {
+  readonly people: readonly PersonEntry[];
+  /** The name that the page begins behind; empty for the first page. */
+  readonly after: string;
+  readonly isLast: boolean;
+  readonly pictures: KnownPictures;
+  /** What was looked for, on a page of what was found. */
+  readonly query?: string;
+  /** The name that the page before begins behind. */
+  readonly previous?: string;
+  readonly letters?: readonly Letter[];
+  /** How many people there are. */
+  readonly count?: number;
+  /** Variants with other people. */
+  readonly others?: readonly Variant[];
+}
+
+/** A letter, and the name before the first that begins with it. */
+export interface Letter {
+  readonly letter: string;
+  readonly after: string;
+}
+
+const ROOT = '../';
+const LONGEST_BIO = 140;
+const TITLE = 'People';
+const NUMBER = new Intl.NumberFormat('en');
+
+const address = (file: string, after: string) =>
+  after === '' ? file : `${file}?${new URLSearchParams({ after })}`;
+
+export function createDirectoryPage(config: Config, mount: Mount) {
+  const { variant, base } = mount;
+  const look = createLook(config);
+  const layout = createLayout(config, ROOT);
+  const findSource = createPictureSource(config, ROOT);
+  return (page: DirectoryPage): string => {
+    const { people, after, query, previous = '', isLast, pictures } = page;
+    const source = findSource(pictures);
+    const canonical =
+      base.origin && `${base.origin}/people/${address(canonicalVariant(config, mount), after)}`;
+    const json =
+      query === undefined
+        ? address(`${variant}.json`, after)
+        : `${variant}.json?${new URLSearchParams({ q: query })}`;
+    const entries = people.map((person) => entry(person, variant, source));
+    const next = !isLast && query === undefined && people.at(-1)?.username;
+    return layout({
+      name: 'people',
+      head: markup`<title>${look.titled(query === undefined ? TITLE : `${TITLE}: ${shortened(query, LONGEST_TITLE)}`)}</title>
+    <meta name="description" content="Everybody with a page here, by name.">
+    ${query !== undefined ? markup`<meta name="robots" content="noindex">` : canonical && markup`<link rel="canonical" href="${canonical}">`}
+    <link rel="alternate" type="application/json" href="${json}">`,
+      main: markup`
+      <h1>${TITLE}</h1>
+      ${searchForm(variant, query)}
+      ${query === undefined ? letterLinks(variant, page) : markup`<p role="status">${found(page)} <a href="${variant}">Everybody</a></p>`}
+      ${entries.length > 0 && markup`<ul class="directory">${entries}</ul>`}
+      <nav class="pages" aria-label="Pages">
+        ${after !== '' && query === undefined && markup`<a rel="prev" href="${address(variant, previous)}">Previous page</a>`}
+        ${next && markup`<a rel="next" href="${address(variant, next)}">Next page</a>`}
+      </nav>
+    `,
+    });
+  };
+}
+
+/** A browser remembers what was looked for: the field is empty on a page of the whole list. */
+const searchForm = (variant: string, query = '') =>
+  markup`<form class="search" role="search" action="${variant}">
+        <label for="q">Name or user name</label>
+        <div class="search-field">
+          <input id="q" name="q" type="search" value="${query}" maxlength="255" autocapitalize="none" autocomplete="off" spellcheck="false" dir="auto" enterkeyhint="search">
+          <button type="submit">Find</button>
+        </div>
+      </form>`;
+
+function found({ people, query = '', isLast }: DirectoryPage): Markup {
+  const begins = markup`a name that begins with “<bdi>${shortened(query, LONGEST_TITLE)}</bdi>”`;
+  if (people.length === 0) return markup`No one here has ${begins}.`;
+  if (!isLast) return markup`The first ${people.length} of those with ${begins}: add letters to find others.`;
+  return people.length === 1
+    ? markup`One person has ${begins}.`
+    : markup`${people.length} people have ${begins}.`;
+}
+
+const FAMILY_LINKS = { microblog: 'People with microblogs', portfolio: 'People with portfolios' };
+
+function letterLinks(variant: string, page: DirectoryPage): Markup {
+  const { letters = [], count = 0, after, people, others = [] } = page;
+  const shown = count === 1 ? 'One person' : `${NUMBER.format(count)} people`;
+  return markup`<p>${people.length === 0 && after !== '' ? 'Nobody further.' : count === 0 ? 'Nobody yet.' : `${shown}, by user name.`}${others.map((other) => markup` <a href="${other}">${FAMILY_LINKS[VARIANTS[other].family]}</a>`)}</p>
+      ${letters.length > 1 && markup`<nav class="letters" aria-label="Letters">${letters.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
+}
+
+function entry({ username, name, bio, smallAvatar }: PersonEntry, variant: string, source: PictureSource) {
+  const size = { width: 64, height: 64, sizes: '4rem' };
+  const avatar = { kind: 'face', seed: username, initials: takeInitials(name), ...size };
+  return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${picture(source(smallAvatar), avatar)}
+          <span class="who"><bdi class="name">${shortened(name, LONGEST_TITLE)}</bdi> <bdi class="handle">@${shortened(username, LONGEST_TITLE)}</bdi>
+          ${bio && markup`<span class="line" dir="auto">${shortened(bio, LONGEST_BIO)}</span>`}</span></a></li>
+        `;
+}
+
+export const createDirectoryJson =
+  ({ variant }: Mount) =>
+  ({ people, isLast, query }: DirectoryPage): string => {
+    const next =
+      isLast || query !== undefined ? '' : address(`${variant}.json`, people.at(-1)?.username ?? '');
+    const entries = people.map(({ username, name }) => ({
+      username,
+      name,
+      page: `${variant}/${encodeURIComponent(username)}`,
+    }));
+    return JSON.stringify({ people: entries, next });
+  };
+
+/** The protocol allows 2,048. Who has a longer name is in the directory all the same. */
+const LONGEST_ADDRESS = 450;
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
+
+export function sitemap(addresses: readonly string[]): string {
+  const entries = addresses
+    .filter(({ length }) => length <= LONGEST_ADDRESS)
+    .map((address) => markup`<url><loc>${address}</loc></url>\n`.text);
+  return `${XML}<urlset ${NAMESPACE}>\n${entries.join('')}</urlset>\n`;
+}
+
+export function sitemapIndex(files: readonly string[]): string {
+  const entries = files.map((file) => markup`<sitemap><loc>${file}</loc></sitemap>\n`.text);
+  return `${XML}<sitemapindex ${NAMESPACE}>\n${entries.join('')}</sitemapindex>\n`;
+}

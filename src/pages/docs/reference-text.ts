@@ -1,0 +1,77 @@
+// The API reference and its guides as one Markdown text, for programs and for the search of the pages. Each heading is a link
+// to the page that it is on.
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import { serverUrl } from '../../config/media.ts';
+import { packageFile } from '../../package-files.ts';
+import { createLook } from '../look.ts';
+import type { ApiDocument } from './api-document.ts';
+import { describeResponse, listSections, type ReferencePart } from './reference-parts.ts';
+
+/** What front-end developers read; the other guides are for operators. */
+export const GUIDES = ['api', 'recipes'];
+
+/** What the guides call the server. */
+const LOCAL = 'http://127.0.0.1:8080';
+
+/** The text of a guide; links to what is not served become plain text. `root` is the way from its page to the server's root. */
+export const readGuide = (config: Config, name: string, root: string): string =>
+  readFileSync(packageFile(`src/guides/${name}.md`), 'utf8')
+    .replaceAll(LOCAL, serverUrl(config))
+    .replace(
+      /\[([^\]]+)\]\((?:([\w-]+)\.md(#[\w-]+)?|\.\.\/[^)]*)\)/g,
+      (_, words: string, guide = '', part = '') =>
+        GUIDES.includes(guide) ? `[${words}](${root}docs/${guide}${part})` : words,
+    );
+
+/** As other guides refer to it. */
+export const headingId = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^a-z0-9 -]/g, '')
+    .replaceAll(' ', '-');
+
+export function referenceText(config: Config, document: object): string {
+  const sections = listSections(document, `${serverUrl(config)}/`);
+  const reference = sections.flatMap(({ parts, ...section }) => [
+    partText(section),
+    ...parts.map((part) => partText({ ...part, title: `${section.title}: ${part.title}` })),
+  ]);
+  const guides = GUIDES.map((name) =>
+    readGuide(config, name, '')
+      .replace(/^# (.*)/, `## [$1](docs/${name})`)
+      .replace(/^## (\w.*)$/gm, (_, title) => `## [${title}](docs/${name}#${headingId(title)})`),
+  );
+  return `# ${createLook(config).name}: API reference\n\n${[...reference, ...guides].join('\n')}`;
+}
+
+const partText = ({ id, title, text, rows = [], operation }: ReferencePart) =>
+  [
+    `## [${title}](#${id})\n`,
+    operation && `GET \`${operation.path}\`\n`,
+    `${text}\n`,
+    ...rows.map((row) => `- \`${row.name}\` (${row.note}): ${row.text}`),
+    ...(operation?.responses ?? []).map(
+      ([status, response]) => `- \`${status}\`: ${describeResponse(response).join(' ')}`,
+    ),
+    '',
+  ]
+    .filter((line) => line !== undefined)
+    .join('\n')
+    .replaceAll('](#', '](docs#');
+
+/** As https://llmstxt.org describes it. */
+export function llmsText(config: Config, document: object): string {
+  const { info } = document as ApiDocument;
+  return `# ${createLook(config).name}
+
+> ${info.summary}
+
+${info.description}
+
+## Docs
+
+- [API reference and guides](docs.md): every request, member and error, and code that runs
+- [OpenAPI document](openapi.json): the same requests for programs
+`;
+}

@@ -1,0 +1,137 @@
+// A user's newest items as an Atom feed (RFC 4287) and as a JSON Feed 1.1. Neither depends on the host under which it was
+// asked for: a proxy may have cached it. Links are absolute if a base URL names the host, and relative otherwise.
+import { hash } from 'node:crypto';
+import { VARIANTS, type Variant } from '../../variants.ts';
+import { Markup, markup } from '../markup.ts';
+import { writtenDate } from '../web/shown.js';
+import type { Item, Person } from './person.ts';
+
+export interface Feed {
+  readonly variant: Variant;
+  readonly person: Person;
+  readonly title: string;
+  /** Whether there are pages of people to link to. */
+  readonly pages: boolean;
+  /** Scheme and host of the variant's pages and feeds. */
+  readonly origin: string | undefined;
+  /** The host that makes ids unique by its name; the same for each variant, so that two of one family share their ids. */
+  readonly authority: string | undefined;
+  /** The first item of the archive before this document. */
+  readonly older?: string | undefined;
+  /** The first item of this document, if it is an archive. */
+  readonly archive?: string | undefined;
+}
+
+const NEVER = '1970-01-01T00:00:00Z';
+
+/**
+ * An id that no other feed in the world has: a `tag:` URI of our host (RFC 4151). Without a host, a UUID (RFC 9562) made
+ * of what tells users and items of different sites apart: ids begin with 1 everywhere. An id of the database would change
+ * with each file that is built anew, and differ between nodes.
+ */
+function idFor({ variant, person, authority }: Feed, item?: Item): string {
+  const path = [VARIANTS[variant].family, person.id, ...(item === undefined ? [] : [item.id])].join('/');
+  if (authority !== undefined) return `tag:${authority},2026:${path}`;
+  const digest = hash(
+    'sha256',
+    JSON.stringify([path, person.username.toLowerCase(), item?.token, item?.date]),
+  );
+  // 8 is the version; the variant of RFC 9562 begins with binary 10.
+  const groups = /^(.{8})(.{4})(.{3})(.)(.{3})(.{12})/.exec(digest) ?? [];
+  const [, low, middle, high, variantBits = '', clock, node] = groups;
+  const mark = '89ab'[Number.parseInt(variantBits, 16) % 4];
+  return `urn:uuid:${low}-${middle}-8${high}-${mark}${clock}-${node}`;
+}
+
+const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) => {
+  const segment = encodeURIComponent(person.username);
+  const isArchive = archive !== undefined;
+  const root = origin ?? (isArchive ? '../../..' : '../..');
+  const folder = origin === undefined ? (isArchive ? '../' : '') : `${root}/feeds/${variant}/`;
+  const archived = (id: string, extension: string) =>
+    `${origin === undefined && isArchive ? '' : `${folder}${segment}/`}${id}.${extension}`;
+  const page = pages ? `${root}/people/${variant}/${segment}` : undefined;
+  return {
+    page,
+    /** The item's own page. */
+    item: ({ id }: Item) => page && `${page}/${id}`,
+    current: (extension: string) => `${folder}${segment}.${extension}`,
+    self: (extension: string) =>
+      isArchive ? archived(archive, extension) : `${folder}${segment}.${extension}`,
+    older: (extension: string) => older && archived(older, extension),
+  };
+};
+
+export function atomFeed(feed: Feed): string {
+  const { title, person } = feed;
+  const { name, bio, avatar, links, items } = person;
+  const { page, self, current, older } = buildLinks(feed);
+  const previous = older('atom');
+  return markup`<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xmlns:fh="http://purl.org/syndication/history/1.0">
+  <id>${idFor(feed)}</id>
+  <title>${title}</title>
+  ${bio && markup`<subtitle>${bio}</subtitle>`}
+  <updated>${items[0]?.date ?? NEVER}</updated>
+  <author><name>${name}</name>${links[0] && markup`<uri>${links[0]}</uri>`}</author>
+  ${avatar && markup`<icon>${avatar}</icon>`}
+  <link rel="self" type="application/atom+xml" href="${self('atom')}"/>
+  ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
+  ${feed.archive && markup`<fh:archive/><link rel="current" type="application/atom+xml" href="${current('atom')}"/>`}
+  ${previous && markup`<link rel="prev-archive" type="application/atom+xml" href="${previous}"/>`}
+  ${items.map((item) => atomEntry(feed, item))}
+</feed>
+`.text;
+}
+
+function atomEntry(feed: Feed, item: Item) {
+  const { title, text, date, url, image, tags } = item;
+  const page = buildLinks(feed).item(item);
+  // A picture that is in the feed as HTML is shown by every reader.
+  const content = markup`${text && markup`<p>${text}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
+  // Atom requires a title; a post has none, and its text would be shown twice.
+  return markup`<entry>
+    <id>${idFor(feed, item)}</id>
+    <title>${title || (date === NEVER ? 'Post' : writtenDate(date))}</title>
+    <published>${date}</published>
+    <updated>${date}</updated>
+    ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
+    ${url && markup`<link rel="${page ? 'related' : 'alternate'}" href="${url}"/>`}
+    ${tags.map((tag) => markup`<category term="${tag}"/>`)}
+    <content type="html">${cdata(content)}</content>
+  </entry>
+  `;
+}
+
+/** Markup as the text of an element. Escaping it once more would make nine bytes of an ampersand. */
+const cdata = ({ text }: Markup) => new Markup(`<![CDATA[${text}]]>`);
+
+/** A JSON Feed has absolute URLs only. */
+export function jsonFeed(feed: Feed): string {
+  const { name, bio, avatar, links, items } = feed.person;
+  const { page, item: itemPage, self, older } = buildLinks(feed);
+  const known = feed.origin !== undefined;
+  const next = older('json');
+  return JSON.stringify({
+    version: 'https://jsonfeed.org/version/1.1',
+    title: feed.title,
+    ...(known && {
+      ...(page && { home_page_url: page }),
+      feed_url: self('json'),
+      ...(next && { next_url: next }),
+    }),
+    ...(bio && { description: bio }),
+    ...(avatar && { icon: avatar }),
+    authors: [{ name, ...(links[0] && { url: links[0] }), ...(avatar && { avatar }) }],
+    items: items.map((item) => ({
+      id: idFor(feed, item),
+      ...(known && page && { url: itemPage(item) }),
+      ...(item.url && { external_url: item.url }),
+      ...(item.title && { title: item.title }),
+      content_text: item.text || item.title || 'Untitled',
+      ...(item.image && { image: item.image }),
+      date_published: item.date,
+      ...(item.tags.length > 0 && { tags: item.tags }),
+    })),
+  });
+}

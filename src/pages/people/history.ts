@@ -1,0 +1,156 @@
+// A user's items in parts, for feeds and pages. Where a part of older items begins depends on the item's id alone, so no item
+// that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
+import { computeEtag } from '../../records/etag.ts';
+import { type Family, ITEM_CAP } from '../../records/kinds.ts';
+import { type Answer, type History, type ItemSize, MOST_BYTES, type Reader } from '../../stores/reader.ts';
+import { unpackedText } from '../../stores/sql/packing.ts';
+import { VARIANTS, type Variant } from '../../variants.ts';
+
+/** Ids are 1 to 2^63-1. */
+const LARGEST_ID = 2n ** 63n - 1n;
+export const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
+
+/** One id in N, whether they are numbered one by one or not: a multiplicative hash. */
+const isOneIn = (many: bigint, id: string) =>
+  BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 32n / many;
+
+export const isFeedBorder = (id: string) => isOneIn(8n, id);
+/** Pages of people are longer than archives of feeds. */
+export const isPageBorder = (id: string) => isOneIn(16n, id);
+
+/** How many of the items fit into one part. */
+function countFitting(items: readonly ItemSize[]): number {
+  let bytes = 0;
+  const found = items.findIndex((item) => (bytes += item.bytes) > MOST_BYTES);
+  return found === -1 ? items.length : found;
+}
+
+/** A user and some of their items. */
+export interface Part {
+  readonly profile: Answer;
+  /** Of the items, and of what else of the user's data shapes a page or feed of them. */
+  readonly etag: string;
+  /** The records as a JSON array. */
+  items(): string;
+  /** Everything that may name copies of pictures. */
+  texts(): string;
+  readonly hasOlder: boolean;
+  readonly newer?: string | undefined;
+}
+
+/** The first of the items that were found. `behind` is the id of the item behind them; the page shows also `newer`. */
+function takePart({ profile, items, next }: History, count: number, newer?: string) {
+  const shown = items.slice(0, count).map(({ record }) => record);
+  const text = shown.join();
+  const behind = items[count]?.id ?? next;
+  return {
+    profile,
+    etag: computeEtag([text, behind, newer].join()),
+    items: () => `[${text}]`,
+    texts: () => profile.body + text,
+    isEmpty: shown.length === 0,
+    hasOlder: behind !== undefined,
+    behind,
+  };
+}
+
+/** The newest items, which are those of the stored list: to read them one by one costs five times as much. */
+export async function readNewest(
+  store: Reader,
+  variant: Variant,
+  userKey: string,
+): Promise<Part | undefined> {
+  const { family, collection } = VARIANTS[variant];
+  const newest = await store.newest(family, userKey, collection);
+  if (newest === undefined) return undefined;
+  const { profile, list, hasMore, hasCopies } = newest;
+  const { body } = list;
+  if (body === null) {
+    const history = await store.history(family, userKey, { limit: ITEM_CAP + 1 });
+    return history && takePart(history, ITEM_CAP);
+  }
+  const items = () => unpackedText(body).slice(`{"${collection}":`.length, -1);
+  const texts = () => (hasCopies ? profile.body + items() : '');
+  return { profile, etag: hasMore ? `${list.etag}-more` : list.etag, items, texts, hasOlder: hasMore };
+}
+
+/** Further items, at most, where no border ends them before. */
+const MOST_OLDER = 15;
+
+/** What is in a feed, or in the archive that begins with an item, and with which item the next archive begins. */
+export async function readFeed(store: Reader, family: Family, userKey: string, archive?: string) {
+  const least = archive === undefined ? ITEM_CAP : 1;
+  const from = archive === undefined ? {} : { from: archive };
+  const history = await store.history(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
+  return history && takePart(history, countInFeed(history.items, least));
+}
+
+const countInFeed = (items: readonly { id: string }[], least: number) =>
+  findBorder(items, isFeedBorder, least) ?? least + MOST_OLDER;
+
+/** What archives of the feed begin with, of all the items of a user. */
+export function listArchives(items: readonly ItemSize[]): string[] {
+  const found: string[] = [];
+  const take = (start: number, least: number) => {
+    const next = items.slice(start, start + least + MOST_OLDER + 1);
+    return start + Math.min(countInFeed(next, least), countFitting(next));
+  };
+  for (let start = take(0, ITEM_CAP); start < items.length; start = take(start, 1))
+    found.push(items[start]?.id as string);
+  return found;
+}
+
+/** On a page of older items, at most. */
+const PAGE_SIZE = 30;
+
+/**
+ * The items of a page that are older than one, up to a border; `newer` is what the page before begins behind: undefined for
+ * the page of the newest.
+ */
+export async function readOlder(store: Reader, family: Family, userKey: string, before: string) {
+  const [history, ahead] = await Promise.all([
+    store.history(family, userKey, { from: before, limit: PAGE_SIZE + 1, skip: 1 }),
+    store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
+  ]);
+  if (history === undefined || history.items.length === 0) return undefined;
+  const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
+  const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
+  return { ...takePart(history, countOnPage(history.items), newer), newer };
+}
+
+/** How many of these items are on a page that begins with the first one. */
+const countOnPage = (items: readonly { id: string }[]) =>
+  (findBorder(items, isPageBorder, 0) ?? PAGE_SIZE - 1) + 1;
+
+/** How many of these, backwards from the last one of a page, are on it. */
+const countBefore = (items: readonly ItemSize[]) =>
+  Math.min(findBorder(items, isPageBorder, 1) ?? PAGE_SIZE, countFitting(items));
+
+/** What pages of older items begin behind, of all the items of a user. */
+export function listOlder(items: readonly ItemSize[]): string[] {
+  const found: string[] = [];
+  for (let start = countFitting(items.slice(0, ITEM_CAP)); start < items.length; ) {
+    found.push(items[start - 1]?.id as string);
+    const next = items.slice(start, start + PAGE_SIZE + 1);
+    start += Math.min(countOnPage(next), countFitting(next));
+  }
+  return found;
+}
+
+/** An item; the ids of those beside it are `behind` and `newer`. */
+export async function readItem(store: Reader, family: Family, userKey: string, id: string) {
+  const found = await store.item(family, userKey, id);
+  if (found === undefined) return undefined;
+  const { profile, record, older: next, newer } = found;
+  return { ...takePart({ profile, items: [{ id, record }], next }, 1, newer), newer };
+}
+
+/** The index of the first item that ends a part, of those from `least` on. */
+function findBorder(
+  items: readonly { id: string }[],
+  isBorder: (id: string) => boolean,
+  least: number,
+): number | undefined {
+  const found = items.findIndex(({ id }, nth) => nth >= least && isBorder(id));
+  return found === -1 ? undefined : found;
+}

@@ -1,0 +1,155 @@
+// The page of one item: its picture as large as the window, all of its text, and the ways to its neighbours and its maker.
+import type { CreativeWork, WithContext } from 'schema-dts';
+import type { Config } from '../../config/config.ts';
+import type { Mount } from '../../config/mount.ts';
+import { createLook } from '../look.ts';
+import { jsonBlock, type Markup, markup } from '../markup.ts';
+import { createLayout } from '../page.ts';
+import { takeInitials } from '../web/shown.js';
+import { type Item, itemTitle, type Person, personTitle, shortened, textDirection } from './person.ts';
+import { extraLink, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
+import {
+  byline,
+  canonicalPage,
+  LONGEST_DESCRIPTION,
+  navigation,
+  type PagePlace,
+  previewPicture,
+} from './person-page.ts';
+import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
+import { linked, written } from './text.ts';
+
+/** An item of a person, and the ids of those beside it. */
+export interface ItemView {
+  /** With this item only. */
+  readonly person: Person;
+  readonly item: Item;
+  readonly newer?: string | undefined;
+  readonly older?: string | undefined;
+  readonly pictures?: KnownPictures;
+}
+
+const ROOT = '../../../';
+
+export function createItemPage(config: Config, mount: Mount): (view: ItemView) => string {
+  const findSource = createPictureSource(config, ROOT);
+  const look = createLook(config);
+  const layout = createLayout(config, ROOT);
+  const place = { config, mount, look };
+  return (view) => {
+    const { person, item } = view;
+    const { noun, username } = person;
+    const source = findSource(view.pictures);
+    const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
+    return layout({
+      head: itemHead(place, view),
+      links: navigation(mount, person, ROOT, explorer),
+      name: `single ${noun}`,
+      direction: textDirection(`${item.title} ${item.text}`),
+      main: markup`
+      <article class="h-entry">
+        ${byline(person, source, `../${encodeURIComponent(username)}`)}
+        ${noun === 'shots' && item.image && work(item, item.image, item.title, source)}
+        <div class="sheet">
+          ${noun === 'shots' ? shotText(item) : postText(item, source)}
+          <p class="foot"><a class="u-url" href="${item.id}">${when(item)}</a>${item.price && priceTag(item.price)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title))}</p>
+        </div>
+      </article>
+      ${neighbours(view)}
+    `,
+    });
+  };
+}
+
+function itemHead({ config, mount, look }: PagePlace, view: ItemView): Markup {
+  const { person, item, newer, older, pictures } = view;
+  const title = itemTitle(item, person.noun);
+  const profile = canonicalPage(config, mount, person);
+  const page = profile && `${profile}/${item.id}`;
+  const description = shortened(item.text || `${title}, by ${person.name}.`, LONGEST_DESCRIPTION);
+  return markup`<title>${look.titled(`${title} – ${personTitle(person)}`)}</title>
+    <meta name="description" content="${description}">
+    ${page && markup`<link rel="canonical" href="${page}">`}
+    ${older && markup`<link rel="next" href="${older}">`}
+    ${newer && markup`<link rel="prev" href="${newer}">`}
+    <meta property="og:type" content="article">
+    <meta property="og:title" content="${title}">
+    <meta property="og:description" content="${description}">
+    <meta property="og:site_name" content="${look.name}">
+    <meta property="article:published_time" content="${item.date}">
+    ${page && markup`<meta property="og:url" content="${page}">`}
+    ${previewPicture(person, pictures)}
+    <script type="application/ld+json">${jsonBlock(linkedData(person, item, title, { page, profile }))}</script>`;
+}
+
+interface Addresses {
+  readonly page: string | undefined;
+  readonly profile: string | undefined;
+}
+
+function linkedData(
+  { name, username, avatar }: Person,
+  { text, date, image, tags }: Item,
+  title: string,
+  { page, profile }: Addresses,
+): WithContext<CreativeWork> {
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'CreativeWork',
+    ...(page && { '@id': page, url: page }),
+    name: title,
+    ...(text && { description: shortened(text, LONGEST_DESCRIPTION) }),
+    datePublished: date,
+    ...(image && { image }),
+    ...(tags.length > 0 && { keywords: tags.join(', ') }),
+    author: {
+      '@type': 'Person',
+      name,
+      alternateName: username,
+      ...(profile && { url: profile }),
+      ...(avatar && { image: avatar }),
+    },
+  };
+}
+
+const shotText = ({ title, text, tags }: Item) => markup`<h1${written(title)} class="p-name">${title}</h1>
+          ${text && markup`<p class="words e-content"${written(text)}>${linked(text)}</p>`}
+          ${tagList(tags, 'tags')}`;
+
+function postText(item: Item, source: PictureSource): Markup {
+  const { id, text, smallImage, extras } = item;
+  const mention = (name: string) => `../${encodeURIComponent(name)}`;
+  return markup`<h1 class="visually-hidden">${itemTitle(item, 'posts')}</h1>
+          ${text && markup`<p class="words post-text e-content${isBrief(item) && ' brief'}"${written(text)}>${linked(text, mention)}</p>`}
+          ${smallImage && work(item, smallImage, 'Photo', source)}
+          ${extras.map((extra) => medium(extra, id, source))}`;
+}
+
+/** The picture, which leads to its file. */
+function work(item: Item, url: string, alt: string, source: PictureSource): Markup {
+  const found = source(url);
+  const drawn = picture(found, {
+    kind: 'work',
+    isSized: true,
+    isLarge: true,
+    ...{
+      width: 1200,
+      height: 900,
+      sizes: '(width < 40rem) 20rem, (width < 72rem) 96vw, 70rem',
+      priority: 'high',
+      property: 'u-photo',
+    },
+    seed: `${item.title} ${item.id}`,
+    initials: takeInitials(item.title),
+    alt,
+  });
+  return found
+    ? markup`<a class="frame" href="${found.url}">${drawn}</a>`
+    : markup`<span class="frame">${drawn}</span>`;
+}
+
+const neighbours = ({ person, newer, older }: ItemView) => markup`<nav class="pages" aria-label="Pages">
+        ${newer && markup`<a rel="prev" href="${newer}">Newer</a>`}
+        <a rel="up" href="../${encodeURIComponent(person.username)}">All ${person.noun}</a>
+        ${older && markup`<a rel="next" href="${older}">Older</a>`}
+      </nav>`;

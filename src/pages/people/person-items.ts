@@ -1,0 +1,170 @@
+// The items on a person's page: a gallery of shots, or a timeline of posts. Each leads to its own page.
+
+import { type Markup, markup } from '../markup.ts';
+import { distinctInitials, shownPrice, writtenDate } from '../web/shown.js';
+import { type Extra, type Item, itemTitle, type Person } from './person.ts';
+import { type PictureSource, picture, ratioClass } from './pictures.ts';
+import { linked, outside, spoken, written } from './text.ts';
+
+/** What the items of a page have in common. */
+export interface ItemContext {
+  readonly source: PictureSource;
+  /** The address of an item's page. */
+  readonly address: (item: Item) => string;
+  /** The address of another user's page. */
+  readonly mention: (name: string) => string;
+}
+
+/** Of a phone, where two stand in a row, and of a column of a wide window. */
+const TILE_SIZES = '(width < 40rem) 10rem, 22rem';
+const ROW_SIZES = '(width < 40rem) 10rem, 32rem';
+const LARGE_SIZES = '(width < 40rem) 20rem, 44rem';
+const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
+
+/** Narrower pictures are not enlarged. */
+const TINY = 320;
+
+/** Fewer tags stand on the wall; all are on the item's page. */
+const TAGS_SHOWN = 4;
+
+export function personItems({ noun, items }: Person, context: ItemContext): Markup {
+  if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
+  const marks = distinctInitials(items.map(({ title }) => title));
+  const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
+  const isJustified = items.length > 1 && known * 2 > items.length;
+  const hasLarge = !isJustified && items.length !== 2;
+  const drawn = items.map((item, nth) => {
+    if (noun === 'posts') return post(item, context);
+    const place = {
+      isJustified,
+      isFirst: nth === 0,
+      isLarge: nth === 0 && hasLarge,
+      isAlone: items.length === 1,
+    };
+    return shot(item, marks[nth] ?? '', place, context);
+  });
+  const list = noun === 'shots' ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
+  return markup`<h2 class="visually-hidden">Latest ${noun}</h2>
+      <ol class="${list}">${drawn}</ol>`;
+}
+
+interface Place {
+  readonly isJustified: boolean;
+  readonly isFirst: boolean;
+  readonly isLarge: boolean;
+  readonly isAlone: boolean;
+}
+
+function shot(item: Item, initials: string, place: Place, context: ItemContext): Markup {
+  const { isJustified, isFirst, isAlone } = place;
+  const { id, title, text, tags, price } = item;
+  const href = context.address(item);
+  const large = context.source(item.image);
+  const isLarge = place.isLarge && large !== undefined;
+  // With small files of the large picture, there is no need of another one.
+  const shown = isLarge || large?.known?.small.length ? large : context.source(item.smallImage);
+  const known = large?.known?.width ? large.known : { width: 1200, height: 900 };
+  const shape = isJustified ? ` ${ratioClass(known)}` : isLarge ? ' large' : '';
+  const tile = picture(shown, {
+    kind: known.width < TINY ? 'tile tiny' : 'tile',
+    ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),
+    sizes: isLarge ? LARGE_SIZES : isJustified ? ROW_SIZES : TILE_SIZES,
+    isLarge,
+    isSized: isAlone,
+    seed: `${title} ${id}`,
+    initials,
+    property: 'u-photo',
+    ...(isFirst && { priority: 'eager' as const }),
+  });
+  return markup`
+        <li class="shot h-entry${shape}" id="item-${id}">
+          <a class="frame" href="${href}" tabindex="-1" aria-hidden="true">${tile}</a>
+          <div class="label">
+            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>
+            ${text && openable(text, { kind: 'words', of: title, href })}
+            ${tagList(tags.slice(0, TAGS_SHOWN), 'tags quiet')}
+            <p class="foot">${when(item)}${price && priceTag(price)}${item.extras.map((extra) => extraLink(extra, title))}</p>
+          </div>
+        </li>`;
+}
+
+export const tagList = (tags: readonly string[], name: string): Markup | undefined =>
+  tags.length === 0
+    ? undefined
+    : markup`<ul class="${name}" aria-label="Tags">${tags.map((tag) => markup`<li class="p-category"${spoken(tag)}>${tag}</li>`)}</ul>`;
+
+export const priceTag = (price: string): Markup =>
+  markup` <span class="price"><span class="visually-hidden">Price: </span><bdi>${shownPrice(price)}</bdi></span>`;
+
+export const extraLink = ({ kind, url }: Extra, title: string): Markup =>
+  markup` ${outside(url, markup`${kind}<span class="visually-hidden"> ${title}</span>`)}`;
+
+function post(item: Item, context: ItemContext): Markup {
+  const { id, text, extras } = item;
+  const { mention } = context;
+  const href = context.address(item);
+  const of = itemTitle(item, 'posts');
+  return markup`
+        <li class="post h-entry" id="item-${id}">
+          <p class="when-line"><a class="u-url" href="${href}">${when(item)}</a></p>
+          <article class="post-body">
+            ${text && openable(text, { kind: 'post-text', of, href, mention, isLarge: isBrief(item) })}
+            ${postPhoto(item, context.source, href)}
+            ${extras.map((extra) => medium(extra, id, context.source))}
+          </article>
+        </li>`;
+}
+
+const BRIEF = 90;
+
+/** A short text alone is set larger. */
+export const isBrief = ({ text, smallImage, extras }: Item) =>
+  text.length < BRIEF && !smallImage && extras.length === 0;
+
+function postPhoto(item: Item, source: PictureSource, href: string): Markup | undefined {
+  const photo = item.smallImage;
+  if (photo === '') return undefined;
+  const image = source(photo);
+  return markup`<a class="photo" href="${href}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt: `Photo of ${itemTitle(item, 'posts')}`, property: 'u-photo' })}</a>`;
+}
+
+/** A link to a video or a song. */
+export function medium({ kind, url, title, thumbnail }: Extra, id: string, source: PictureSource): Markup {
+  const isSong = kind === 'Audio';
+  const size = isSong ? { width: 160, height: 160 } : { width: 320, height: 180 };
+  const content = markup`${picture(source(thumbnail), { kind: isSong ? 'thumb square' : 'thumb', seed: `${kind} ${id}`, sizes: '10rem', ...size })}
+              <span class="medium-words"><bdi class="medium-title">${title || kind}</bdi> <span class="medium-note">${kind}</span></span>`;
+  const name = `medium ${kind.toLowerCase()}`;
+  return url ? outside(url, content, name) : markup`<span class="${name}">${content}</span>`;
+}
+
+/** Of more letters or lines than these, a text shows its first lines. */
+const LONGEST = { words: [200, 4], bio: [500, 8], 'post-text': [700, 12] } as const;
+
+interface Openable {
+  readonly kind: keyof typeof LONGEST;
+  readonly of: string;
+  /** The page with the whole text. Without one, a control opens it in its place. */
+  readonly href?: string;
+  readonly mention?: (name: string) => string;
+  readonly isLarge?: boolean;
+}
+
+export function openable(text: string, { kind, of, href, mention, isLarge }: Openable): Markup {
+  const [letters, lines] = LONGEST[kind];
+  const isLong = text.length > letters || text.split('\n', lines + 1).length > lines;
+  const property = kind === 'bio' ? 'p-note' : 'e-content';
+  return markup`<p class="${kind === 'post-text' ? 'words post-text' : kind} ${property}${isLarge && ' brief'}${isLong && ' long-text'}"${written(text)}>${linked(text, mention)}</p>${
+    isLong &&
+    (href === undefined
+      ? markup`
+            <details class="more"><summary><span class="open">More<span class="visually-hidden"> of ${of}</span></span><span class="close">Less</span></summary></details>`
+      : markup`
+            <a class="more" href="${href}">More<span class="visually-hidden"> of ${of}</span></a>`)
+  }`;
+}
+
+export const when = ({ date }: Item): Markup =>
+  date.startsWith('1970-01-01T00:00:00')
+    ? markup`<span>Undated</span>`
+    : markup`<time class="dt-published" datetime="${date}">${writtenDate(date)}</time>`;

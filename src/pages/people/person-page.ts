@@ -1,0 +1,295 @@
+// The page of one user, and the pages for names that no user has. They need no script: what is in them is all there is.
+import type { ProfilePage, WithContext } from 'schema-dts';
+import { type Config, canonicalVariant } from '../../config/config.ts';
+import type { Mount } from '../../config/mount.ts';
+import { lookupAddresses, VARIANTS } from '../../variants.ts';
+import { createLook, type Look } from '../look.ts';
+import { jsonBlock, type Markup, markup } from '../markup.ts';
+import { createLayout, type MissingPage, type PageLink } from '../page.ts';
+import { grouped, takeInitials } from '../web/shown.js';
+import { findDirection, type Item, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
+import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
+import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
+import { shownUrl, written } from './text.ts';
+
+export const LONGEST_DESCRIPTION = 200;
+
+/** What a page of a person shows besides their newest items. */
+export interface Extent {
+  readonly pictures?: KnownPictures;
+  /** The items of this page are older than this one. */
+  readonly before?: string | undefined;
+  /** The addresses of the next and the previous page. */
+  readonly older?: string | undefined;
+  readonly newer?: string | undefined;
+}
+
+export function createPersonPage(config: Config, mount: Mount) {
+  const root = '../../';
+  const findSource = createPictureSource(config, root);
+  const look = createLook(config);
+  const layout = createLayout(config, root);
+  const place = { config, mount, look };
+  return (person: Person, extent: Extent = {}): string => {
+    const { username, noun } = person;
+    const segment = encodeURIComponent(username);
+    const context = {
+      source: findSource(extent.pictures),
+      address: ({ id }: Item) => `${segment}/${id}`,
+      mention: encodeURIComponent,
+    };
+    const explorer = look.explorer(root, { variant: mount.variant, user: username });
+    return layout({
+      head: personHead(place, person, extent),
+      links: navigation(mount, person, root, explorer),
+      main: (extent.before === undefined ? personMain : olderMain)(person, context, extent),
+      name: noun,
+      direction: findDirection(person),
+      footer: markup`<p>Put this on a page of your own: <a href="${explorer}#card">a card</a>.</p>`,
+    });
+  };
+}
+
+/** For a name that no user has, or that of a user who was taken down. */
+export function missingPerson(name: string, isRemoved: boolean, links: readonly PageLink[]): MissingPage {
+  const shown = `“${shortened(name, LONGEST_TITLE)}”`;
+  if (isRemoved)
+    return {
+      title: `${shown} was removed`,
+      lead: `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`,
+      links,
+    };
+  const lead = `Check the spelling${links.length > 0 ? ', or look at:' : '.'}`;
+  return { title: `No user named ${shown}`, lead, links };
+}
+
+/** The absolute address of a person's page. */
+export const canonicalPage = (config: Config, mount: Mount, { username }: Person): string | undefined =>
+  mount.base.origin &&
+  `${mount.base.origin}/people/${canonicalVariant(config, mount)}/${encodeURIComponent(username)}`;
+
+/** Where pages stand, and how they look. */
+export interface PagePlace {
+  readonly config: Config;
+  readonly mount: Mount;
+  readonly look: Look;
+}
+
+/** What search engines, link previews and feed readers find. */
+function personHead({ config, mount, look }: PagePlace, person: Person, extent: Extent): Markup {
+  const { before, older, newer, pictures } = extent;
+  const { variant, base } = mount;
+  const segment = encodeURIComponent(person.username);
+  const title = personTitle(person);
+  const description = shortened(
+    person.bio || `The latest ${person.noun} of ${person.name}.`,
+    LONGEST_DESCRIPTION,
+  );
+  const profile = canonicalPage(config, mount, person);
+  const page = profile && before !== undefined ? `${profile}?before=${before}` : profile;
+  const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
+  const feeds = `../../feeds/${variant}/${segment}`;
+  return markup`<title>${look.titled(before === undefined ? title : `Older ${person.noun} of ${title}`)}</title>
+    <meta name="description" content="${description}">
+    ${page && markup`<link rel="canonical" href="${page}">`}
+    ${older && markup`<link rel="next" href="${older}">`}
+    ${newer && markup`<link rel="prev" href="${newer}">`}
+    <link rel="alternate" type="application/json" href="../../${api}">
+    <link rel="alternate" type="application/atom+xml" title="${title}" href="${feeds}.atom">
+    <link rel="alternate" type="application/feed+json" title="${title}" href="${feeds}.json">
+    ${profile && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: `${base.origin}/people/${variant}/${segment}`, format: 'json' }))}">`}
+    <meta property="og:type" content="profile">
+    <meta property="og:title" content="${title}">
+    <meta property="og:description" content="${description}">
+    <meta property="og:site_name" content="${look.name}">
+    <meta property="profile:username" content="${person.username}">
+    ${page && markup`<meta property="og:url" content="${page}">`}
+    ${previewPicture(person, pictures)}
+    ${before === undefined && markup`<script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`}`;
+}
+
+/** Link previews draw no SVG. */
+const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
+
+/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
+export function previewPicture(person: Person, pictures?: KnownPictures): Markup {
+  const work = person.items.find(({ image }) => isDrawn(image));
+  const large = work?.image ?? [person.cover].find(isDrawn);
+  const shown = large ?? [person.avatar].find(isDrawn);
+  const { width, height } = pictures?.get(shown ?? '') ?? {};
+  return markup`${
+    shown &&
+    markup`<meta property="og:image" content="${shown}">
+    ${
+      width &&
+      markup`<meta property="og:image:width" content="${width}">
+    <meta property="og:image:height" content="${height}">`
+    }
+    <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
+  }
+    <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
+}
+
+const ACTIONS: Readonly<Record<string, 'FollowAction' | 'LikeAction'>> = {
+  Followers: 'FollowAction',
+  Likes: 'LikeAction',
+};
+
+/** The types hold it against the vocabulary of schema.org. */
+function linkedData(
+  { id, name, username, bio, avatar, links, items, counts }: Person,
+  page: string | undefined,
+): WithContext<ProfilePage> {
+  const newest = items[0]?.date;
+  const statistics = counts.flatMap(([label, digits]) => {
+    const action = ACTIONS[label];
+    return action === undefined || !/^[1-9]\d{0,14}$/.test(digits)
+      ? []
+      : [
+          {
+            '@type': 'InteractionCounter' as const,
+            interactionType: { '@type': action },
+            userInteractionCount: Number(digits),
+          },
+        ];
+  });
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'ProfilePage',
+    ...(page && { '@id': page, url: page }),
+    ...(newest && { dateModified: newest }),
+    mainEntity: {
+      '@type': 'Person',
+      name,
+      ...(page && { url: page }),
+      alternateName: username,
+      identifier: id,
+      ...(bio && { description: bio }),
+      ...(avatar && { image: avatar }),
+      ...(links.length > 0 && { sameAs: links }),
+      ...(statistics.length > 0 && { interactionStatistic: statistics }),
+    },
+  };
+}
+
+export const navigation = (
+  { variant }: Mount,
+  { username }: Person,
+  root: string,
+  explorer: string,
+): Markup =>
+  markup`<a href="${root}feeds/${variant}/${encodeURIComponent(username)}.atom" title="A feed, for your feed reader">Follow</a>
+        <a href="${explorer}" title="The same as JSON">API</a>`;
+
+/** Such names would take the height of the screen. */
+const LONG_NAME = 40;
+
+/** The profile in its case, and below it the items. */
+function personMain(person: Person, context: ItemContext, extent: Extent): Markup {
+  const { name, username, bio, verified, noun, avatar, skills } = person;
+  const { source } = context;
+  const avatarPicture = picture(source(avatar), {
+    kind: 'avatar',
+    ...{ width: 160, height: 160, sizes: '10rem', priority: 'eager', property: 'u-photo' },
+    seed: username,
+    initials: takeInitials(name),
+  });
+  const places = listPlaces(person);
+  return markup`
+      <div class="h-card">
+        <div class="case">
+          ${coverPicture(person, source)}
+          <div class="plinth">
+            ${avatarPicture}
+            <div class="plate${name.length > LONG_NAME && ' long'}">
+              <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>`}</h1>
+              <p class="handle"><bdi>@<span class="p-nickname">${username}</span></bdi></p>
+            </div>
+            ${counts(person)}
+          </div>
+        </div>
+        <div class="about">
+          ${bio && openable(bio, { kind: 'bio', of: name, ...(noun === 'posts' && { mention: context.mention }) })}
+          ${places.length > 0 && markup`<p class="places">${places}</p>`}
+          ${tagList(skills, 'tags')}
+        </div>
+      </div>
+      ${personItems(person, context)}
+      ${pageLinks(noun, extent)}
+    `;
+}
+
+/** Where there is no cover, the second newest shot: the newest is large below. */
+function coverPicture({ noun, cover, items, username }: Person, source: PictureSource): Markup {
+  const isGallery = noun === 'shots';
+  const work = isGallery && items.length > 2 ? items[1]?.image : undefined;
+  const found = source(cover) ?? (work && source(work)) ?? undefined;
+  return picture(found || undefined, {
+    kind: 'cover',
+    ...{
+      width: 1600,
+      height: isGallery ? 400 : 240,
+      sizes: '(width < 40rem) 10rem, (width < 72rem) 100vw, 72rem',
+      priority: 'high',
+    },
+    seed: `${username} cover`,
+  });
+}
+
+/** A further page of items, under a smaller heading. */
+function olderMain(person: Person, context: ItemContext, extent: Extent): Markup {
+  const { name, username, noun } = person;
+  return markup`
+      ${byline(person, context.source, encodeURIComponent(username))}
+      <h1 class="of">Older ${noun} <span class="visually-hidden">of ${name}</span></h1>
+      ${personItems(person, context)}
+      ${pageLinks(noun, extent)}
+    `;
+}
+
+/** Leads from a page that is about something else to the person. */
+export function byline({ name, username, smallAvatar }: Person, source: PictureSource, href: string): Markup {
+  const avatar = picture(source(smallAvatar), {
+    kind: 'face',
+    ...{ width: 64, height: 64, sizes: '3.5rem', priority: 'eager' },
+    seed: username,
+    initials: takeInitials(name),
+  });
+  return markup`<p class="byline p-author h-card"><a class="u-url" rel="author" href="${href}">${avatar}<span class="who"><span class="name p-name"${written(name)}>${shortened(name, 60)}</span> <bdi class="handle">@${shortened(username, 60)}</bdi></span></a></p>`;
+}
+
+const pageLinks = (noun: string, { older, newer }: Extent) =>
+  (older || newer) &&
+  markup`<nav class="pages" aria-label="Pages">
+        ${newer && markup`<a rel="prev" href="${newer}">Newer ${noun}</a>`}
+        ${older && markup`<a rel="next" href="${older}">Older ${noun}</a>`}
+      </nav>`;
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A zero says nothing: totals are often not imported. */
+function counts({ counts }: Person): Markup | undefined {
+  const shown = counts.filter(([, digits]) => /[1-9]/.test(digits));
+  if (shown.length === 0) return undefined;
+  return markup`<dl class="counts">${shown.map(
+    ([label, digits]) => markup`<div><dt>${label}</dt><dd title="${digits}">${shownCount(digits)}</dd></div>`,
+  )}</dl>`;
+}
+
+function shownCount(digits: string): string {
+  if (!/^\d{1,30}$/.test(digits)) return shortened(digits, 12);
+  return digits.length < 6 ? grouped(String(Number(digits))) : COMPACT.format(BigInt(digits));
+}
+
+const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+function listPlaces({ location, country, links }: Person): Markup[] {
+  return [
+    ...(location ? [markup`<span class="p-locality"${written(location)}>${location}</span>`] : []),
+    ...(/^[A-Z]{2}$/.test(country)
+      ? [markup`<abbr class="country p-country-name" title="${REGIONS.of(country)}">${country}</abbr>`]
+      : []),
+    // Their own pages: other sites take rel="me" for a proof where the page there leads back.
+    ...links.map((url) => markup`<a class="u-url" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`),
+  ];
+}

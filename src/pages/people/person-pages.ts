@@ -1,0 +1,272 @@
+// The pages of people, and what stands at the addresses around them. Browsers get pages, also of what is not there;
+// programs get JSON.
+import { type Static, Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendRendered } from '../../api/http/answer.ts';
+import { type ErrorCode, FAILURES, sendFailure } from '../../api/http/errors.ts';
+import { caching, NOT_FOUND_CACHING, PRIVATE } from '../../api/http/headers.ts';
+import { FAULT } from '../../api/http/input.ts';
+import { PAGE } from '../../api/http/observations.ts';
+import { createUserTags } from '../../api/http/user-tags.ts';
+import { lookupResponses, UserInput } from '../../api/lookup.ts';
+import { createSuggestedUsers, type ExampleUsers } from '../../api/openapi/example-users.ts';
+import { type Config, listMounts } from '../../config/config.ts';
+import { hostConstraint, isOnHost, type Mount } from '../../config/mount.ts';
+import { joinEtags } from '../../records/etag.ts';
+import type { Family } from '../../records/kinds.ts';
+import { nearest } from '../../records/nearest.ts';
+import { ID } from '../../records/schemas.ts';
+import { searchKey } from '../../records/search-words.ts';
+import { userKey } from '../../records/user-name.ts';
+import type { Awaitable, Reader } from '../../stores/reader.ts';
+import { VARIANTS } from '../../variants.ts';
+import { isForPeople, varyByAccept } from '../error-pages.ts';
+import { missingPage, type PageLink } from '../page.ts';
+import { pageHeaders } from '../page-headers.ts';
+import { isId, isPageBorder, type Part, readItem, readNewest, readOlder } from './history.ts';
+import { createItemPage } from './item-page.ts';
+import { createPictureReader, picturesTag } from './page-pictures.ts';
+import type { Item, Person } from './person.ts';
+import { createPersonPage, missingPerson } from './person-page.ts';
+import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
+import type { KnownPictures } from './pictures.ts';
+import { parsePerson } from './read-person.ts';
+
+const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
+const Query = Type.Object({
+  before: Type.Optional(
+    Type.String({
+      ...ID,
+      [FAULT]: (value: unknown) => (typeof value === 'string' ? 'ROUTE_NOT_FOUND' : 'QUERY_MALFORMED'),
+    }),
+  ),
+});
+export type PersonRoute = { Params: Static<typeof Params> };
+
+/** The options of a route with errors that are pages, too. */
+export const pageRoute = (config: Config) => ({
+  config: { operation: PAGE },
+  schema: {
+    hide: true,
+    response: { ...lookupResponses(config, Type.String()), 404: Type.Any(), 410: Type.Any() },
+  },
+});
+
+/** The options of a route of one user, on the host of their variant. */
+export function personRoute({ config, mount }: Pick<PeopleOptions, 'config' | 'mount'>) {
+  const { schema, ...options } = pageRoute(config);
+  return { ...options, constraints: hostConstraint(mount.base), schema: { ...schema, params: Params } };
+}
+
+export function addPersonPages(app: FastifyInstance, options: PeopleOptions): void {
+  const { variant } = options.mount;
+  const route = personRoute(options);
+  const { schema } = route;
+  const sendPerson = createPersonSender(options);
+  const sendItem = createItemSender(options);
+
+  app.get<PersonRoute & { Querystring: Static<typeof Query> }>(
+    `/people/${variant}/:username`,
+    { ...route, schema: { ...schema, querystring: Query } },
+    (request, reply) => sendPerson(request, reply, request.query.before),
+  );
+  app.get<PersonRoute>(`/people/${variant}/:username/`, route, (request, reply) => {
+    reply
+      .header('location', `../${encodeURIComponent(request.params.username)}`)
+      .code(301)
+      .send();
+  });
+  app.get<PersonRoute>(`/people/${variant}/:username/:item`, route, sendItem);
+}
+
+/** The page of a user with the newest items, or with older ones. */
+function createPersonSender(options: PeopleOptions) {
+  const { config, mount, store } = options;
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
+  const { createVersion } = createPersonReplies(config, mount, store);
+  const render = createPersonPage(config, mount);
+  const sendUnknown = createUnknownSender(options);
+  const version = createVersion((person) => render(person) + render(person, { before: '1' }));
+  const sendPage = createPageSender(options, version);
+
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply, before?: string) => {
+    const { username } = request.params;
+    const key = userKey(username);
+    const isNewest = before === undefined;
+    const found = await (isNewest ? readNewest(store, variant, key) : readOlder(store, family, key, before));
+    if (found === undefined) return sendUnknown(request, reply, username, isNewest ? undefined : '');
+    // Any item may begin a page, but only some do on the way from the newest to the oldest.
+    const isKept = isNewest || (isPageBorder(before) && /\?before=\d+$/.test(request.url));
+    return sendPage(reply, found, { key, isKept, isLasting: isNewest }, (person, pictures) => {
+      const newer = isNewest ? undefined : (olderAddress(found.newer) ?? encodeURIComponent(person.username));
+      const older = found.hasOlder ? olderAddress(person.items.at(-1)?.id) : undefined;
+      return render(person, { before, older, newer, pictures });
+    });
+  };
+}
+
+/** The page of one item. */
+function createItemSender(options: PeopleOptions) {
+  const { config, mount, store } = options;
+  const { family } = VARIANTS[mount.variant];
+  const { createVersion } = createPersonReplies(config, mount, store);
+  const render = createItemPage(config, mount);
+  const sendUnknown = createUnknownSender(options);
+  const version = createVersion((person) => render({ person, item: person.items[0] as Item }));
+  const sendPage = createPageSender(options, version);
+
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
+    const { username, item: id = '' } = request.params;
+    const key = userKey(username);
+    const found = isId(id) ? await readItem(store, family, key, id) : undefined;
+    if (found === undefined) return sendUnknown(request, reply, username, '../');
+    const { newer, behind: older } = found;
+    return sendPage(reply, found, { key, isKept: true }, (person, pictures) =>
+      render({ person, item: person.items[0] as Item, newer, older, pictures }),
+    );
+  };
+}
+
+interface Keeping {
+  /** Of the user's name. */
+  readonly key: string;
+  /** Whether shared caches may keep the page. */
+  readonly isKept: boolean;
+  /** Whether caches are purged when the page changes: when copies of pictures of older items are linked, they are not. */
+  readonly isLasting?: boolean;
+}
+
+/** Sends a page with the pictures that are known; nothing is rendered for a client that has it. */
+function createPageSender({ config, mount, store }: PeopleOptions, version: () => string) {
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
+  const tagUser = createUserTags(config);
+  const readPictures = createPictureReader(config, store);
+  const page = pageHeaders(config);
+
+  return async (
+    reply: FastifyReply,
+    part: Part,
+    { key, isKept, isLasting = false }: Keeping,
+    render: (person: Person, pictures: KnownPictures) => string,
+  ): Promise<FastifyReply> => {
+    const pictures = await readPictures(part.texts());
+    const tags = [version(), part.profile.etag, part.etag, ...picturesTag(pictures)];
+    const headers = { ...page, ...(isKept ? caching(config) : PRIVATE), etag: joinEtags(...tags) };
+    tagUser(reply.raw, family, key, isLasting);
+    return sendRendered(reply, headers, () => render(parsePerson(variant, part), pictures));
+  };
+}
+
+const olderAddress = (before: string | undefined) => before && `?before=${before}`;
+
+/** Sends why there is no such page; `folder` leads to those of other users. */
+function createUnknownSender(options: PeopleOptions) {
+  const { config, mount, store, exampleUsers } = options;
+  const { family } = VARIANTS[mount.variant];
+  const { absence } = createPersonReplies(config, mount, store);
+  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
+
+  return async (request: FastifyRequest, reply: FastifyReply, username: string, folder?: string) => {
+    const to = folder ?? '';
+    const root = `../../${to}`;
+    const profile =
+      folder === undefined ? undefined : await store.profile(family, userKey(username), { known: '*' });
+    if (profile !== undefined) {
+      const links = [linkTo(to, username)];
+      const page = { title: 'There is nothing here', lead: 'It may have been removed. All there is:', links };
+      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () => missingPage(config, root, page));
+    }
+    const [code, users, other] = [
+      await absence(username),
+      await suggestedUsers(),
+      await findElsewhere(options, username, to),
+    ];
+    // The explorer names these to everybody.
+    const near = nearest(username, (await exampleUsers())[family], SHORTEST);
+    const alike = config.directory ? await findAlike(store, family, username) : [];
+    const names = near ? [near] : alike.length > 0 ? alike : users[family];
+    const links = [...other, ...names.map((name) => linkTo(to, name))];
+    const page = missingPerson(username, code === 'USER_GONE', links);
+    return sendMissing(request, reply, config, code, () => missingPage(config, root, page));
+  };
+}
+
+const MOST_ALIKE = 5;
+/** Shorter names have no near ones. */
+const SHORTEST = 2;
+
+/** Users who are called so, or with a name that begins so; by the beginning, since endings are what is misspelled. */
+async function findAlike(store: Reader, family: Family, username: string): Promise<string[]> {
+  const key = searchKey(username);
+  for (const length of new Set([key.length, key.length - 1, Math.ceil(key.length / 2)])) {
+    const beginning = key.slice(0, length).toWellFormed();
+    const found = beginning === '' ? [] : await store.search(family, beginning, MOST_ALIKE);
+    if (found.length > 0) return found.map((user) => user.username);
+  }
+  return [];
+}
+
+/** The addresses that people shorten the one of a page to, where there is no directory. */
+export function addIndexes(
+  app: FastifyInstance,
+  config: Config,
+  exampleUsers: () => Awaitable<ExampleUsers>,
+): void {
+  const mounts = listMounts(config);
+  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
+  const index = (url: string, root: string, shown: readonly Mount[]) =>
+    app.get(url, pageRoute(config), async (request, reply) => {
+      const users = await suggestedUsers();
+      const links = shown
+        .filter((mount) => isOnHost(mount, request.headers.host))
+        .flatMap(({ variant }) =>
+          users[VARIANTS[variant].family].map((name) => linkTo(`${root}people/${variant}/`, name)),
+        );
+      const lead = links.length > 0 ? 'Some of the people here:' : 'Its address ends with a user name.';
+      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
+        missingPage(config, root, { title: 'Whose page?', lead, links }),
+      );
+    });
+  index('/people', './', mounts.slice(0, 1));
+  index('/people/', '../', mounts.slice(0, 1));
+  for (const mount of mounts) {
+    index(`/people/${mount.variant}`, '../', [mount]);
+    index(`/people/${mount.variant}/`, '../../', [mount]);
+  }
+}
+
+const linkTo = (folder: string, name: string): PageLink => ({
+  name,
+  href: folder + encodeURIComponent(name),
+});
+
+function sendMissing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  config: Config,
+  code: ErrorCode,
+  page: () => string,
+): FastifyReply {
+  // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
+  const briefly = `private, ${NOT_FOUND_CACHING}`;
+  if (!isForPeople(request)) return sendFailure(reply, code, briefly);
+  varyByAccept(reply).headers({ ...pageHeaders(config), 'cache-control': briefly });
+  return reply.code(FAILURES[code].status).send(page());
+}
+
+/** The user of the other family who has this name, if there is one on the same host. */
+async function findElsewhere(
+  { config, mount: { variant, base }, store }: PeopleOptions,
+  name: string,
+  folder: string,
+): Promise<PageLink[]> {
+  const { family } = VARIANTS[variant];
+  const other = listMounts(config).find(
+    (mount) => VARIANTS[mount.variant].family !== family && mount.base.host === base.host,
+  );
+  if (other === undefined) return [];
+  const found = await store.profile(VARIANTS[other.variant].family, userKey(name));
+  return found === undefined ? [] : [linkTo(`${folder}../${other.variant}/`, name)];
+}

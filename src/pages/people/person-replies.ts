@@ -1,0 +1,98 @@
+// Sends a user as a card, a feed or for oEmbed. The ETag consists of the template's version and the ETags of the data, so that
+// nothing is rendered, and no body read, for a client that has it already.
+import type { FastifyReply } from 'fastify';
+import { matches, sendNotModified } from '../../api/http/answer.ts';
+import { sendFailure } from '../../api/http/errors.ts';
+import type { Headers } from '../../api/http/headers.ts';
+import { createUserTags } from '../../api/http/user-tags.ts';
+import { missingUser } from '../../api/lookup.ts';
+import type { ExampleUsers } from '../../api/openapi/example-users.ts';
+import { type Config, listMounts } from '../../config/config.ts';
+import type { Mount } from '../../config/mount.ts';
+import { VERSION } from '../../package-files.ts';
+import { computeEtag, joinEtags } from '../../records/etag.ts';
+import { userKey } from '../../records/user-name.ts';
+import type { Awaitable, Reader } from '../../stores/reader.ts';
+import { VARIANTS } from '../../variants.ts';
+import { readNewest } from './history.ts';
+import type { Person } from './person.ts';
+import { parsePerson, specimen } from './read-person.ts';
+
+export interface PeopleOptions {
+  readonly config: Config;
+  readonly mount: Mount;
+  readonly store: Reader;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
+}
+
+/** A way to show a user. */
+export interface Template {
+  /** Changes with everything that shapes what is rendered, but for the user's data. */
+  readonly version: () => string;
+  readonly headers: Headers;
+  /** Items that it shows, at most. */
+  readonly mostItems: number;
+  render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
+}
+
+/** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
+interface IncompleteReply {
+  readonly incomplete: string;
+}
+
+export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
+  const { family } = VARIANTS[variant];
+  const tagUser = createUserTags(config);
+
+  /** Why there is no user with this name. */
+  const absence = (name: string) => missingUser(store, config.takedownStatus, family, userKey(name));
+
+  return {
+    tagUser,
+
+    /** The version of a template. No start waits for the specimen. */
+    createVersion(render: (person: Person) => string): () => string {
+      let version: string | undefined;
+      return () =>
+        (version ??= computeEtag(describeSettings(config) + render(specimen(variant))).slice(1, -1));
+    },
+
+    /** Sends the rendered user. Returns false, and sends nothing, if there is no such user. */
+    async send(reply: FastifyReply, name: string, template: Template): Promise<boolean> {
+      const key = userKey(name);
+      const found = await readNewest(store, variant, key);
+      if (found === undefined) return false;
+      const tags = [template.version(), found.profile.etag, found.etag];
+      if (matches(reply.request.headers['if-none-match'], joinEtags(...tags))) {
+        tagUser(reply.raw, family, key, isShared(template.headers));
+        sendNotModified(reply, { ...template.headers, etag: joinEtags(...tags) });
+        return true;
+      }
+      const person = parsePerson(variant, found, template.mostItems);
+      const rendered = await template.render(person);
+      const { incomplete } = rendered as Partial<IncompleteReply>;
+      const etag = joinEtags(...tags, ...(incomplete === undefined ? [] : ['incomplete']));
+      tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
+      reply.headers({ ...template.headers, etag }).send(incomplete ?? rendered);
+      return true;
+    },
+
+    absence,
+
+    async sendAbsence(reply: FastifyReply, name: string, isLasting = true): Promise<FastifyReply> {
+      const code = await absence(name);
+      tagUser(reply.raw, family, userKey(name), isLasting);
+      return sendFailure(reply, code);
+    },
+  };
+}
+
+/** All that shapes what is rendered, besides the template and the users. */
+export function describeSettings(config: Config): string {
+  const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
+  const origins = listMounts(config).map(({ variant, base }) => [variant, base.origin]);
+  return JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent, origins]);
+}
+
+/** Whether shared caches may keep it. */
+const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');

@@ -1,0 +1,183 @@
+// Everything in a database, as of one moment: for exports, checks, takedowns and fetches of pictures.
+import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Awaitable, COUNTS, type Counts, countsFrom } from '../reader.ts';
+import { type ChangeOptions, readChangeSet } from './changes.ts';
+import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
+import {
+  copiesAfter,
+  MEDIA_URL,
+  missingCopies,
+  originals,
+  readWidths,
+  servedText,
+  table,
+} from './media-statements.ts';
+import { findFaults } from './soundness.ts';
+import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
+import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
+
+export interface MediaSummary {
+  readonly copies: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export type Archive = ReturnType<typeof createArchive>;
+
+interface ArchiveOptions {
+  readonly toStoreError: (error: unknown) => Error;
+  /** What is wrong with the file itself, a sentence each. */
+  readonly findDamage?: () => readonly string[];
+  readonly close: () => Awaitable<void>;
+}
+
+export function createArchive(adapter: Rows, { toStoreError, findDamage = () => [], close }: ArchiveOptions) {
+  const db = {
+    ...adapter,
+    async *rows<Row extends TextRow>(sql: string) {
+      try {
+        yield* adapter.rows<Row>(sql);
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+  };
+  return {
+    async check(): Promise<CheckResult> {
+      const damage = findDamage();
+      if (damage.length > 0) return { faults: damage, counts: undefined };
+      return { faults: await findFaults(db), counts: await counts(db) };
+    },
+    counts: () => counts(db),
+    takedowns: () => readTakedowns(db),
+    /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
+    records: (withCopies = false) => records(db, withCopies),
+    /** The users and items that have these ids, which must be digits. */
+    owners: (family: Family, users: readonly string[], items: readonly string[]) =>
+      owners(db, family, users, items),
+    /** What became of each address that was tried. */
+    media: () => media(db, 'SELECT url, file, bytes, reason FROM media ORDER BY url'),
+    /** Some copies behind this name, in the order of names. A long task reads page by page, and holds no transaction. */
+    copies: (after: string) => copies(db, after),
+    /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
+    originals: (files: boolean) => media(db, originals(db.member, files)),
+    mediaSummary: () => mediaSummary(db),
+    missing: () => missing(db),
+    takedownsMark: () => takedownsMark(db),
+    /** The users with answers that changed since a generation. */
+    changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
+    /** Changes with the copies that are linked, and with what pages know of them. */
+    linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
+    /** What the addresses of copies begin with; undefined when nothing was linked yet. */
+    mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0] ?? undefined,
+    close,
+  };
+}
+
+export interface CheckResult {
+  readonly faults: readonly string[];
+  /** Undefined when the database is too damaged to be counted. */
+  readonly counts: Counts | undefined;
+}
+
+const counts = async ({ rows }: Rows): Promise<Counts> =>
+  countsFrom(await Array.fromAsync(rows<[string, string]>(COUNTS)));
+
+export const readTakedowns = async ({ rows }: Rows): Promise<TakedownList> =>
+  takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
+
+/** Profiles of both families first. */
+const IN_ORDER = KIND_NAMES.toSorted((one, other) => KINDS[other].role.localeCompare(KINDS[one].role));
+
+async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
+  for (const kind of IN_ORDER) {
+    const { family, role } = KINDS[kind];
+    const [order, served] =
+      role === 'profile'
+        ? ['user_key', 'coalesce(served, record)']
+        : ['owner, date DESC, id DESC', servedText(kind, member)];
+    for await (const [record] of rows<[string]>(
+      `SELECT ${withCopies ? served : 'record'} FROM ${table(kind)} WHERE family = '${family}' ORDER BY ${order}`,
+    ))
+      yield record;
+  }
+}
+
+export interface Owners {
+  /** The keys of users' names by their ids. */
+  readonly users: ReadonlyMap<string, string>;
+  readonly items: ReadonlyMap<string, { readonly owner: string; readonly userKey: string }>;
+}
+
+async function owners(
+  { rows }: Rows,
+  family: Family,
+  userIds: readonly string[],
+  itemIds: readonly string[],
+): Promise<Owners> {
+  const found = { users: new Map(), items: new Map() };
+  for (const ids of pages(userIds))
+    for await (const [id, userKey] of rows<[string, string]>(
+      `SELECT CAST(id AS text), user_key FROM profiles WHERE family = '${family}' AND id IN (${ids})`,
+    ))
+      found.users.set(id, userKey);
+  for (const ids of pages(itemIds))
+    for await (const [id, owner, userKey] of rows<[string, string, string]>(
+      `SELECT CAST(items.id AS text), CAST(owner AS text), user_key FROM items
+       JOIN profiles ON profiles.family = items.family AND profiles.id = owner
+       WHERE items.family = '${family}' AND items.id IN (${ids})`,
+    ))
+      found.items.set(id, { owner, userKey });
+  return found;
+}
+
+/** Ids, which must be digits, as many as one query takes. */
+function* pages(ids: readonly string[]): Generator<string> {
+  if (!ids.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
+  for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000).join();
+}
+
+async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry> {
+  type Row = [url: string, file: string | null, bytes: string | null, reason: string | null];
+  for await (const [url, file, bytes, reason] of rows<Row>(query))
+    yield { url, file, bytes: Number(bytes), reason };
+}
+
+const COPIES_AT_ONCE = 500;
+
+async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
+  if (!/^[\w.-]*$/.test(after)) throw new Error('not the name of a copy');
+  const found: Copy[] = [];
+  type Row = [file: string, url: string, bytes: string, width: string | null, small: string | null];
+  for await (const [file, url, bytes, width, small] of rows<Row>(copiesAfter(after, COPIES_AT_ONCE)))
+    found.push({
+      file,
+      url,
+      bytes: Number(bytes),
+      isMeasured: Number(width ?? 0) > 0,
+      small: readWidths(small),
+    });
+  return found;
+}
+
+/** Pictures that records name and that have no copy; `reason` is null when it was not tried yet. */
+async function* missing({ rows, member: sqlOf }: Rows) {
+  // The second column is the name of a user, or the id of an item.
+  type Row = [kind: string, whose: string, member: string, url: string, reason: string | null];
+  for (const query of missingCopies(sqlOf))
+    for await (const [kind, whose, member, url, reason] of rows<Row>(query))
+      yield { kind, whose, member, url, reason };
+}
+
+const LINKED_COPIES = `
+  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes), sum(width), sum(length(small))
+  FROM media WHERE linked_file IS NOT NULL`;
+
+const SUM_OF_COPIES = `
+  SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)
+  FROM (SELECT DISTINCT file, bytes FROM media WHERE file IS NOT NULL) AS files`;
+
+async function mediaSummary(db: Rows): Promise<MediaSummary> {
+  const [copies, files, bytes] = await firstRow(db, SUM_OF_COPIES);
+  return { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
+}

@@ -1,0 +1,197 @@
+// The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
+// migrations record the changes.
+import type { Family } from '../../records/kinds.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
+
+/** A user with a profile or list that is not what it was. */
+export interface Change {
+  readonly family: Family;
+  readonly key: string;
+  /** As it was imported; undefined when the user is gone. */
+  readonly username?: string;
+  /** As it was imported before, if it was another spelling or the user is gone. */
+  readonly earlier?: string;
+  readonly profile: boolean;
+  readonly list: boolean;
+}
+
+export interface ChangeSet {
+  /** The generation that this leads to. */
+  readonly generation: number;
+  /**
+   * In the order of families and keys. `everything` if the earlier generation is too long ago, before a takedown or a
+   * restore, or not one of this database.
+   */
+  readonly changes: readonly Change[] | 'everything';
+}
+
+/** The most rows that are kept; then the older half goes. */
+const MOST_CHANGES = 100_000;
+
+export interface ChangeOptions {
+  /** Also users for which only items changed that are too old for the list. Archives of feeds have them. */
+  readonly withOldItems?: boolean;
+}
+
+export async function readChangeSet(
+  db: Rows,
+  since: number | undefined,
+  options: ChangeOptions = {},
+): Promise<ChangeSet> {
+  const generation = await countRows(db, 'SELECT generation FROM vitrine');
+  return { generation, changes: await readChanges(db, since, generation, options) };
+}
+
+async function readChanges(
+  db: Rows,
+  since: number | undefined,
+  generation: number,
+  options: ChangeOptions,
+): Promise<ChangeSet['changes']> {
+  if (since === generation) return [];
+  if (since === undefined || !Number.isSafeInteger(since)) return 'everything';
+  if ((await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) === 0)
+    return 'everything';
+  return await listChanges(db, since, options);
+}
+
+/** Those that replaced this generation or a later one. */
+export async function listChanges(
+  db: Rows,
+  since: number,
+  { withOldItems = false }: ChangeOptions = {},
+): Promise<Change[]> {
+  const rows = db.rows(`
+    SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
+      CASE WHEN profile >= ${since} THEN 'profile' END, CASE WHEN list >= ${since} THEN 'list' END
+    FROM changes LEFT JOIN profiles ON profiles.family = changes.family AND profiles.user_key = changes.user_key
+    WHERE profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''}
+    ORDER BY changes.family, changes.user_key`);
+  const changes: Change[] = [];
+  for await (const row of rows) changes.push(readChange(row));
+  return changes;
+}
+
+function readChange([family, key = '', username, earlier, profile, list]: (string | null)[]): Change {
+  return {
+    family: family as Family,
+    key: key as string,
+    ...(username && { username }),
+    ...(earlier && earlier !== username && { earlier }),
+    profile: Boolean(profile),
+    list: Boolean(list),
+  };
+}
+
+/** Notes that all changes since the current generation are recorded. It comes before each new generation. */
+export const keepGeneration = (condition: string) => `
+  INSERT INTO generations SELECT generation FROM vitrine WHERE generation > 0 AND ${condition} ON CONFLICT DO NOTHING`;
+
+const later = (one: string, other: string) =>
+  `CASE WHEN coalesce(${one}, 0) > coalesce(${other}, 0) THEN ${one} ELSE ${other} END`;
+const LATEST = later(later('profile', 'list'), 'items');
+
+/** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
+export async function boundChanges(db: SqlAdapter): Promise<void> {
+  for (const [table, column] of [
+    ['changes', LATEST],
+    ['generations', 'generation'],
+  ] as const) {
+    if ((await countRows(db, `SELECT count(*) FROM ${table}`)) <= MOST_CHANGES) continue;
+    const middle = `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`;
+    await forgetUpTo(db, await countRows(db, middle));
+  }
+}
+
+async function forgetUpTo(db: SqlAdapter, generation: number): Promise<void> {
+  await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${generation}`);
+  await db.run(`DELETE FROM generations WHERE generation <= ${generation}`);
+}
+
+/** Whether a change of the data leaves names in `changes` that no profile has. */
+export const hasFormerNames = async (db: Rows): Promise<boolean> =>
+  (
+    await firstRow(
+      db,
+      `SELECT user_key FROM changes WHERE username IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM profiles WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) LIMIT 1`,
+    )
+  )[0] !== undefined;
+
+/** Notes that the names in `changes` are to be erased once all subscribers know of the current generation. */
+export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
+
+/** Whether a takedown has left names for subscribers. */
+export const keepsNames = async (db: Rows): Promise<boolean> =>
+  (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
+
+/** Erases all changes up to the takedown. The notification of it has a later generation. */
+export async function eraseChanges(db: SqlAdapter): Promise<void> {
+  const before = await countRows(db, 'SELECT erase_before FROM vitrine');
+  await forgetUpTo(db, before - 1);
+}
+
+/** Erases all changes: earlier generations can no longer be compared. */
+export async function forgetChanges(db: SqlAdapter): Promise<void> {
+  for (const table of ['changes', 'generations']) await db.run(`DELETE FROM ${table}`);
+  await db.run(ERASED);
+}
+
+export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
+
+// Up to which generation of the data each subscriber was notified of changes. The generation is negative where the last
+// notification did not arrive, and 0 where none has.
+
+/** The changes that one subscriber does not know, also those of old items. */
+export interface PendingChanges extends ChangeSet {
+  /** The generation that it knows. */
+  readonly since: number | undefined;
+  /** Whether the last notification arrived, or there was none. */
+  readonly wasReached: boolean;
+}
+
+interface Pending {
+  readonly generation: number;
+  /** In the order in which the subscribers were named. */
+  readonly pending: readonly PendingChanges[];
+  /** Whether names of a takedown are to be erased once every subscriber knows of it. */
+  readonly erases: boolean;
+}
+
+export async function readPending(db: Rows, subscribers: readonly string[]): Promise<Pending> {
+  const rows = await Array.fromAsync(db.rows<[string, string]>('SELECT name, generation FROM subscribers'));
+  const known = new Map(rows.map(([name, generation]) => [name, Number(generation)]));
+  const [generation, eraseBefore] = await firstRow(db, 'SELECT generation, erase_before FROM vitrine');
+  const pending = [];
+  for (const name of subscribers) {
+    const marked = known.get(name);
+    const since = marked ? Math.abs(marked) : undefined;
+    const wasReached = marked === undefined || marked > 0;
+    pending.push({ since, wasReached, ...(await readChangeSet(db, since, { withOldItems: true })) });
+  }
+  return { generation: Number(generation), pending, erases: eraseBefore !== null };
+}
+
+/** Remembers that subscribers know of everything up to a generation. */
+export async function markDelivered(
+  db: SqlAdapter,
+  subscribers: readonly string[],
+  generation: number,
+): Promise<void> {
+  for (const name of subscribers)
+    await db.run(
+      `INSERT INTO subscribers (name, generation) VALUES ($1, ${generation})
+       ON CONFLICT (name) DO UPDATE SET generation = excluded.generation`,
+      [name],
+    );
+}
+
+/** Remembers that the last notification of these subscribers did not arrive. */
+export async function markUnreached(db: SqlAdapter, subscribers: readonly string[]): Promise<void> {
+  for (const name of subscribers)
+    await db.run(
+      `INSERT INTO subscribers (name, generation) VALUES ($1, 0)
+       ON CONFLICT (name) DO UPDATE SET generation = -abs(subscribers.generation)`,
+      [name],
+    );
+}

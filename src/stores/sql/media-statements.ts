@@ -1,0 +1,95 @@
+// The statements about copies of pictures, in text that SQLite and PostgreSQL both understand.
+import { FILE_MEMBERS, KIND_NAMES, KINDS, type KindName, PICTURE_MEMBERS } from '../../records/kinds.ts';
+
+/** The SQL for a member of a record, which is the one thing that differs between the stores. */
+export type MemberSql = (name: string) => string;
+
+export const HAS_COPIES =
+  'SELECT count(*) FROM (SELECT 1 FROM media WHERE linked_file IS NOT NULL LIMIT 1) AS one';
+
+export const copiedMembers = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
+
+/** A record with the addresses of the copies. Quotes within a text are escaped, so no text passes for a member. */
+export const servedText = (kind: KindName, member: MemberSql): string =>
+  copiedMembers(kind).reduce((text, name) => {
+    const original = `coalesce(${member(name)}, '')`;
+    const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
+    const value = (url: string) => `'"${name}":"' || ${escapeJson(url)} || '"'`;
+    return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
+  }, 'record');
+
+/** The SQL for an address as it stands in JSON: no address holds other characters that JSON escapes. */
+const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'), '"', '\"')`;
+
+/** Staged records may name copies, as `export --media-urls` does: such an address is an original of the copy as well. */
+export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql) =>
+  copiedMembers(kind).map(
+    (name) => `
+    INSERT INTO media (url, file, bytes, linked_file)
+    SELECT DISTINCT found.url, file, bytes, file
+    FROM (SELECT ${member(name)} AS url FROM staged WHERE kind = ${kindCode}) AS found CROSS JOIN vitrine CROSS JOIN media
+    WHERE file = substr(found.url, length(media_url) + 2) AND found.url = media_url || '/' || file
+    ON CONFLICT DO NOTHING`,
+  );
+
+/** The table of a kind's records. */
+export const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
+
+/** The addresses that records of a kind have as a member. */
+export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
+  `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
+
+/** Copies behind this name, in the order of names: file, address, size, whether it is measured, widths of small files. */
+export const copiesAfter = (name: string, limit: number) => `
+  SELECT file, min(url), max(bytes), max(width), max(small) FROM media WHERE file > '${name}'
+  GROUP BY file ORDER BY file LIMIT ${limit}`;
+
+export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
+
+/** Pictures, and of other files those that were tried: kind, user name or item id, member, address and why there is no copy. */
+export const missingCopies = (member: MemberSql) =>
+  KIND_NAMES.flatMap((kind) =>
+    copiedMembers(kind).map((name) => {
+      const whose = KINDS[kind].role === 'item' ? 'CAST(id AS text)' : member('username');
+      const join = PICTURE_MEMBERS[kind].includes(name) ? 'LEFT JOIN' : 'JOIN';
+      return `
+      SELECT '${kind}', whose, '${name}', found.url, reason FROM (
+        SELECT ${whose} AS whose, ${member(name)} AS url FROM ${table(kind)}
+        WHERE family = '${KINDS[kind].family}') AS found
+      ${join} media ON media.url = found.url WHERE found.url <> '' AND media.file IS NULL`;
+    }),
+  );
+
+/** The addresses that records name, each once, with what is known of it: file, bytes and reason. */
+export function originals(member: MemberSql, files: boolean): string {
+  const addresses = KIND_NAMES.flatMap((kind) =>
+    (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map((name) => selectMember(kind, name, member)),
+  );
+  return `
+    SELECT found.url, file, bytes, reason FROM (${addresses.join(' UNION ')}) AS found
+    LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`;
+}
+
+// What pages need to know of a copy of a picture, as it stands in the rows of `media`.
+
+/** What pages need to know of a copy. */
+export interface PictureFacts {
+  /** In pixels; 0 if it cannot be measured. */
+  readonly width: number;
+  readonly height: number;
+  /** The mean colour as `rrggbb`; null where the picture lets its background through. */
+  readonly color: string | null;
+  /** The widths of its small WebP files. */
+  readonly small: readonly number[];
+}
+
+export interface PictureRow extends Omit<PictureFacts, 'small'> {
+  readonly file: string;
+  readonly small: string | null;
+}
+
+export const factsByFile = (rows: readonly PictureRow[]): ReadonlyMap<string, PictureFacts> =>
+  new Map(rows.map(({ file, small, ...facts }) => [file, { ...facts, small: readWidths(small) }]));
+
+/** The widths as they stand in a row. */
+export const readWidths = (small: string | null) => (small ? small.split(' ').map(Number) : []);

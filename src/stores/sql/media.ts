@@ -1,0 +1,128 @@
+// Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
+// the caller's transaction, with the work tables of an import.
+
+import { KIND_NAMES } from '../../records/kinds.ts';
+import type { Awaitable } from '../reader.ts';
+import { copiedMembers, type PictureFacts, selectMember } from './media-statements.ts';
+import { repairContents } from './soundness.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { TAKEDOWNS_MARK } from './takedowns.ts';
+
+export interface MediaEntry {
+  readonly url: string;
+  /** The name of our copy; null if it could not be had. */
+  readonly file: string | null;
+  readonly bytes: number;
+  readonly reason: string | null;
+}
+
+/** A copy, with one of its addresses. */
+export interface Copy {
+  readonly file: string;
+  readonly url: string;
+  readonly bytes: number;
+  readonly isMeasured: boolean;
+  readonly small: readonly number[];
+}
+
+interface PrunedMedia {
+  /** Addresses that no record has named for long enough. */
+  readonly forgotten: number;
+  /** Addresses that no record names, but not for long enough yet. */
+  readonly waiting: number;
+}
+
+/** Removes files from the folder of copies. */
+export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
+
+/**
+ * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
+ * lie in another folder than was given.
+ */
+const SAVE = `
+  INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
+    ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
+  WHERE media.file IS NULL OR excluded.file IS NOT NULL`;
+
+export async function saveMedia(
+  db: SqlAdapter,
+  entries: readonly MediaEntry[],
+  mark: string,
+): Promise<boolean> {
+  if ((await takedownsMark(db)) !== mark) return false;
+  for (const { url, file, bytes, reason } of entries)
+    await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
+  return true;
+}
+
+const SAVE_FACTS = `
+  UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
+
+export async function savePicture(
+  db: SqlAdapter,
+  file: string,
+  { width, height, color, small }: PictureFacts,
+): Promise<boolean> {
+  const facts = [file, String(width), String(height), color ?? '', small.join(' ')];
+  return (await db.run(SAVE_FACTS, facts)) > 0;
+}
+
+export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_MARK))[0] ?? '';
+
+export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
+  await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
+  await db.run('UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file');
+  return repairContents(db);
+}
+
+const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';
+
+/** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
+export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedMedia> {
+  const now = Math.floor(Date.now() / 1000);
+  await fillNamed(db);
+  await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
+  await db.run(`UPDATE media SET unnamed_since = $1 WHERE unnamed_since IS NULL AND NOT ${IS_NAMED}`, [
+    String(now),
+  ]);
+  const forgotten = await db.run('DELETE FROM media WHERE unnamed_since <= $1', [String(now - grace)]);
+  return {
+    forgotten,
+    waiting: await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL'),
+  };
+}
+
+/** The files of addresses that no record names; files that another address has as well are left out. */
+const FILES_UNNAMED = `
+  SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND NOT ${IS_NAMED} AND NOT EXISTS (
+    SELECT 1 FROM media AS other JOIN named_urls ON named_urls.url = other.url WHERE other.file = media.file)`;
+
+/**
+ * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
+ * interrupted, doing it again removes the rest.
+ */
+export async function forgetUnnamed(db: SqlAdapter, removeFiles: RemoveFiles): Promise<void> {
+  // Reading every member of every record takes minutes where there are millions.
+  if ((await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) === 0) return;
+  await fillNamed(db);
+  const files = await Array.fromAsync(db.rows<[string]>(FILES_UNNAMED));
+  await removeFiles(files.map(([file]) => file));
+  await db.run(`DELETE FROM media WHERE NOT ${IS_NAMED}`);
+}
+
+export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {
+  for (const name of names) await db.run('INSERT INTO named_urls VALUES ($1) ON CONFLICT DO NOTHING', [name]);
+  const unknown = db.rows<[string]>(
+    'SELECT url FROM named_urls WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named_urls.url)',
+  );
+  return (await Array.fromAsync(unknown)).map(([name]) => name);
+}
+
+async function fillNamed(db: SqlAdapter): Promise<void> {
+  for (const kind of KIND_NAMES)
+    for (const name of copiedMembers(kind))
+      await db.run(`
+        INSERT INTO named_urls SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
+        WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`);
+}

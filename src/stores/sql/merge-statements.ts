@@ -1,0 +1,248 @@
+// The tables and statements of an import, in text that SQLite and PostgreSQL both understand. merge.ts runs them.
+//
+// CROSS JOIN is an inner join; SQLite goes through its tables in the order they are written in: without it, a small
+// import could scan a whole table.
+import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../../records/kinds.ts';
+import { listNames } from '../../variants.ts';
+import { PACKED_FROM } from './packing.ts';
+import type { SqlAdapter } from './sql-adapter.ts';
+
+/** The columns that a writer fills; `n` numbers the rows in the order they came. */
+export const STAGED_COLUMNS = [
+  'kind',
+  'place',
+  'id',
+  'user_key',
+  'words',
+  'owner',
+  'date',
+  'record',
+] as const;
+export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
+
+/** Beside `staged`; each store creates them as temporary tables. */
+export const WORK_TABLES = {
+  // `owner_before`: the owner an item had, or a profile's own id; NULL if the record is new.
+  changed: 'id bigint PRIMARY KEY, owner_before bigint',
+  touched: 'owner bigint PRIMARY KEY',
+  gone: 'id bigint PRIMARY KEY',
+  named_urls: 'url text PRIMARY KEY',
+  spellings: 'user_key text PRIMARY KEY, takedown_key text',
+  misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
+};
+
+export const INDEXES = [
+  'CREATE INDEX staged_by_id ON staged (kind, id)',
+  // In the order of the lists: without it, a sort would hold every record on disk, twice.
+  'CREATE INDEX staged_in_order ON staged (kind, owner, date DESC, id DESC) WHERE owner IS NOT NULL',
+  'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
+  'CREATE INDEX misfits_by_id ON misfits (kind, id)',
+  'ANALYZE staged',
+];
+
+/** The list as the items of a row of `profiles` give it. `record` is the SQL for a record as it is served. */
+export const listOfProfile = (record: string) => `(
+  SELECT '[' || coalesce(string_agg(${record}, ','), '') || ']' FROM (
+    SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
+    ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
+
+/** As a table: what the lists of a family are called, with further columns. */
+export const selectNames = (family: Family, columns: (name: string) => string = () => '') =>
+  `(${listNames(family)
+    .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
+    .join(' UNION ALL ')}) AS names`;
+
+/** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
+const MAX_ROWS = '9223372036854775807';
+
+/**
+ * Rebuilds the lists of `touched`. A list that stays as it was is left alone, so that it does not count as changed. Users who
+ * were renamed may have taken each other's names: their lists first lose their owner.
+ */
+export const listStatements = (family: Family, record: string, bytes: SqlAdapter['bytes']) => [
+  `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
+     SELECT 1 FROM profiles
+     WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
+  // ETag and body of an empty list are computed once: many users have no items.
+  `INSERT INTO lists (family, user_key, collection, owner, etag, body)
+   SELECT '${family}', user_key, collection, id, etag, CASE items WHEN '[]' THEN empty
+     ELSE body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) END FROM (
+     SELECT user_key, id, items, CASE items WHEN '[]' THEN (SELECT etag_of(${bytes(`'[]'`)}))
+       ELSE etag_of(${bytes('items')}) END AS etag FROM (
+       SELECT user_key, id, ${listOfProfile(record)} AS items
+       FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
+       LIMIT ${MAX_ROWS} OFFSET 0) AS listed
+     LIMIT ${MAX_ROWS} OFFSET 0) AS built
+   CROSS JOIN ${selectNames(family, (name) => `, body_of(${bytes(`'{"${name}":[]}'`)}) AS empty`)} WHERE true
+   ON CONFLICT (family, user_key, collection) DO UPDATE
+   SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
+   WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag`,
+  `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
+  // Triggers record the lists. Items that are too old for them are in archives of feeds.
+  `INSERT INTO changes (family, user_key, items)
+   SELECT '${family}', user_key, generation FROM vitrine CROSS JOIN touched CROSS JOIN profiles
+   WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0
+   ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`,
+];
+
+export function statementsFor(family: Family) {
+  const profileKind = stagedKind(findKind(family, 'profile'));
+  const itemKind = stagedKind(findKind(family, 'item'));
+  return {
+    profileKind,
+    itemKind,
+    /** `served` is the SQL for a profile as it is served. */
+    profiles: (served: string) => profileStatements(family, profileKind, served),
+    items: itemStatements(family, itemKind),
+
+    /** Of rows with one id only the last stays. */
+    dropRepeats: `
+      DELETE FROM staged WHERE n IN (
+        SELECT earlier.n FROM (
+          SELECT kind, id, max(n) AS last FROM staged WHERE kind IN (${profileKind}, ${itemKind})
+          GROUP BY kind, id HAVING count(*) > 1) AS repeated
+        JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
+
+    /** A name stays with its current owner unless the import renames them; of two new users, the first gets it. */
+    clashes: (replace: boolean) => selectClashes(family, profileKind, replace),
+    keptNames: selectKeptNames(family, profileKind),
+
+    /** When misfits refuse the import, a profile among them is reported without its items. */
+    ownerless: (skipInvalid: boolean) => `
+      SELECT n, place, kind, CAST(id AS text), 'owner', CAST(owner AS text), record FROM staged
+      WHERE kind = ${itemKind} AND NOT EXISTS (
+        SELECT 1 FROM profiles WHERE profiles.family = '${family}' AND profiles.id = staged.owner)${
+          skipInvalid
+            ? ''
+            : ` AND NOT EXISTS (
+        SELECT 1 FROM misfits WHERE misfits.kind = ${profileKind} AND misfits.id = CAST(staged.owner AS text))`
+        }`,
+  };
+}
+
+function selectClashes(family: Family, kind: number, replace: boolean): string {
+  const stored = `
+    SELECT staged.n, profiles.id AS other, 0 AS position
+    FROM staged CROSS JOIN profiles
+    WHERE family = '${family}' AND profiles.user_key = staged.user_key AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
+      SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
+  // Of the rows with one name, that of its owner comes first. Linear, however many there are.
+  const staged = `
+    SELECT n, other, position FROM (
+      SELECT n, id, first_value(id) OVER same_name AS other, first_value(position) OVER same_name AS position FROM (
+        SELECT n, id, user_key, CASE WHEN EXISTS (
+          SELECT 1 FROM profiles
+          WHERE family = '${family}' AND profiles.id = staged.id AND profiles.user_key = staged.user_key) THEN 0 ELSE n END AS position
+        FROM staged WHERE kind = ${kind} AND owner IS NULL AND user_key IN (
+          SELECT user_key FROM staged WHERE kind = ${kind} AND owner IS NULL GROUP BY user_key HAVING count(*) > 1)) AS repeated
+      WINDOW same_name AS (PARTITION BY user_key ORDER BY position)) AS same_named
+    WHERE other <> id`;
+  return `
+    SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (
+      SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth
+      FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
+    JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
+}
+
+/** The rows with names that stay with profiles which are left out, and with those that stay because of these rows. */
+const selectKeptNames = (family: Family, kind: number) => `
+  WITH RECURSIVE kept (n, id, other) AS (
+    SELECT n, CAST(id AS bigint), CAST(NULL AS bigint) FROM misfits WHERE kind = ${kind}
+    UNION
+    SELECT staged.n, staged.id, profiles.id FROM kept CROSS JOIN profiles CROSS JOIN staged
+    WHERE profiles.family = '${family}' AND profiles.id = kept.id
+    AND staged.kind = ${kind} AND staged.owner IS NULL AND staged.user_key = profiles.user_key AND staged.id <> profiles.id)
+  SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record
+  FROM kept JOIN staged ON staged.n = kept.n`;
+
+export const COUNT_CHANGED = 'SELECT count(*) FROM changed WHERE owner_before IS NOT NULL';
+const CHANGED = 'SELECT id FROM changed WHERE owner_before IS NOT NULL';
+
+/** The staged rows with new records. */
+const newOf = (kind: number) =>
+  `staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id AND owner_before IS NULL`;
+
+const countStatements = (table: string, family: Family, kind: number) => ({
+  staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
+  /** 0 or 1: where nothing is stored, all rows are new, and nothing needs to be compared. */
+  stored: `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE family = '${family}' LIMIT 1) AS one`,
+});
+
+/** How staged rows of one kind become rows of its table. */
+export type KindStatements = ReturnType<typeof itemStatements>;
+
+/** Texts that are too short are not handed to the program, which costs three times as much. */
+const PACKED = `CASE WHEN octet_length(text) >= ${PACKED_FROM} THEN packed_of(text) END`;
+
+function profileStatements(family: Family, kind: number, served: string): KindStatements {
+  const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
+  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  // User names cannot contain a tab. Without this, two users could not swap names.
+  const parkNames = `
+    UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (${CHANGED})
+    AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  const insert = (source: string) => `
+    INSERT INTO profiles (family, id, user_key, words, etag, record, served, packed)
+    SELECT '${family}', id, user_key, words, etag_of(text), record, nullif(text, record), ${PACKED} FROM (
+      SELECT staged.id, user_key, words, record, ${served} AS text FROM ${source} ORDER BY staged.id) AS built`;
+  const columns = `
+    SELECT ${PACKED}, user_key, words, etag_of(text), record, nullif(text, record) FROM (
+      SELECT user_key, words, record, ${served} AS text FROM staged
+      WHERE kind = ${kind} AND staged.id = profiles.id) AS built`;
+  const update = `
+    UPDATE profiles SET (packed, user_key, words, etag, record, served) = (${columns})
+    WHERE family = '${family}' AND id IN (${CHANGED})`;
+  return {
+    ...countStatements('profiles', family, kind),
+    touchStaged: `INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}`,
+    insertAll: insert(`staged WHERE kind = ${kind}`),
+    touchRemoved: `
+      INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
+    remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
+    findChanged: `
+      INSERT INTO changed SELECT staged.id, profiles.id FROM staged LEFT JOIN profiles ON ${same}
+      WHERE kind = ${kind} AND (profiles.id IS NULL OR profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
+    // Those who are new or renamed.
+    touchChanged: `
+      INSERT INTO touched SELECT changed.id FROM changed CROSS JOIN staged
+      WHERE kind = ${kind} AND staged.id = changed.id
+      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
+      ON CONFLICT DO NOTHING`,
+    change: [parkNames, update],
+    insert: insert(newOf(kind)),
+  };
+}
+
+function itemStatements(family: Family, kind: number) {
+  const same = `items.family = '${family}' AND items.id = staged.id`;
+  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
+  const update = `
+    UPDATE items SET (owner, date, record) = (
+      SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
+    WHERE family = '${family}' AND id IN (${CHANGED})`;
+  // As the index of their order wants it.
+  const staged = `staged WHERE kind = ${kind} AND owner IS NOT NULL`;
+  // In the order of the lists, so that the rows of one user are neighbours.
+  const insert = (source: string) => `
+    INSERT INTO items (family, id, owner, date, record)
+    SELECT '${family}', staged.id, owner, date, record FROM ${source} ORDER BY owner, date DESC, staged.id DESC`;
+  return {
+    ...countStatements('items', family, kind),
+    touchStaged: `INSERT INTO touched SELECT DISTINCT owner FROM ${staged} ON CONFLICT DO NOTHING`,
+    insertAll: insert(staged),
+    touchRemoved: `
+      INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
+      ON CONFLICT DO NOTHING`,
+    remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
+    findChanged: `
+      INSERT INTO changed SELECT staged.id, items.owner FROM staged LEFT JOIN items ON ${same}
+      WHERE kind = ${kind} AND (items.id IS NULL OR items.record <> staged.record)`,
+    // Also the owners that items had before.
+    touchChanged: `
+      INSERT INTO touched SELECT owner_before FROM changed WHERE owner_before IS NOT NULL
+      UNION SELECT owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id
+      ON CONFLICT DO NOTHING`,
+    change: [update],
+    insert: insert(newOf(kind)),
+  };
+}

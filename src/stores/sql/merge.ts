@@ -1,0 +1,157 @@
+// Staged rows -> profiles, items and lists, in set-based SQL that SQLite and PostgreSQL both understand.
+//
+// `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
+// rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
+// makes it one change.
+import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import {
+  type LoadOptions,
+  type Misfit,
+  type Removal,
+  refuseExcess,
+  type Tallies,
+  type Tally,
+} from './load.ts';
+import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
+import {
+  COUNT_CHANGED,
+  INDEXES,
+  type KindStatements,
+  listStatements,
+  stagedKind,
+  statementsFor,
+} from './merge-statements.ts';
+import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { skipTakenDown } from './takedowns.ts';
+
+/** Undefined when the import is refused for misfits; the caller then rolls back. */
+export async function merge(
+  db: SqlAdapter,
+  { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
+): Promise<Tallies | undefined> {
+  const tallies = noTallies();
+  let misfits = 0;
+  const isRefused = () => misfits > 0 && !skipInvalid;
+  for (const index of INDEXES) await db.run(index);
+  const staged = await Array.fromAsync(db.rows<[string]>('SELECT DISTINCT kind FROM staged'));
+  const kinds = new Set(staged.map(([kind]) => Number(kind)));
+  for (const family of FAMILIES) {
+    const statements = statementsFor(family);
+    if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
+    await db.run('DELETE FROM touched');
+    await db.run(statements.dropRepeats);
+    const takenDown = await skipTakenDown(db, family);
+    await addNamedCopies(db, family);
+    misfits += await takeOutClashes(db, statements, replace);
+    const served = await servedIn(db, findKind(family, 'profile'));
+    const profiles = await move(db, statements.profiles(served), replace);
+    tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
+    misfits += await takeOut(db, statements.ownerless(skipInvalid));
+    if (isRefused()) continue;
+    const items = await move(db, statements.items, replace);
+    tallies[findKind(family, 'item')] = { ...items, takenDown: takenDown.items };
+    const removals = [
+      countRemoval(findKind(family, 'profile'), profiles),
+      countRemoval(findKind(family, 'item'), items),
+    ];
+    if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
+    await rebuildLists(db, family);
+  }
+  if (misfits > 0) await report(db, onMisfit);
+  return isRefused() ? undefined : tallies;
+}
+
+type Statements = ReturnType<typeof statementsFor>;
+
+const noTallies = () =>
+  Object.fromEntries(
+    KIND_NAMES.map((kind): [KindName, Tally] => [
+      kind,
+      { new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 },
+    ]),
+  ) as Tallies;
+
+type MergeCounts = Omit<Tally, 'takenDown'>;
+
+/** Of a replacement, in which every record that was here before is unchanged, changed or removed. */
+const countRemoval = (kind: KindName, { unchanged, changed, removed }: MergeCounts): Removal => ({
+  removed,
+  of: unchanged + changed + removed,
+  plural: KINDS[kind].plural,
+});
+
+/** A profile that is left out keeps its old name, which another may have been meant to take, and so on. */
+async function takeOutClashes(db: SqlAdapter, { clashes, keptNames }: Statements, replace: boolean) {
+  const found = await takeOut(db, clashes(replace));
+  return found === 0 || replace ? found : found + (await takeOut(db, keptNames));
+}
+
+/** Moves the rows that a query names from `staged` to `misfits`; how many. */
+async function takeOut(db: SqlAdapter, query: string): Promise<number> {
+  const found = await db.run(`INSERT INTO misfits (n, place, kind, id, fault, other, record) ${query}`);
+  if (found > 0) await db.run('DELETE FROM staged WHERE n IN (SELECT n FROM misfits)');
+  return found;
+}
+
+async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+  if ((await countRows(db, kind.stored)) === 0) {
+    await db.run(kind.touchStaged);
+    return { new: await db.run(kind.insertAll), changed: 0, unchanged: 0, removed: 0 };
+  }
+  const staged = await countRows(db, kind.staged);
+  if (replace) await db.run(kind.touchRemoved);
+  const removed = replace ? await db.run(kind.remove) : 0;
+  const found = await db.run(kind.findChanged);
+  if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
+  await db.run(kind.touchChanged);
+  const changed = await countRows(db, COUNT_CHANGED);
+  if (changed > 0) for (const statement of kind.change) await db.run(statement);
+  if (found > changed) await db.run(kind.insert);
+  await db.run('DELETE FROM changed');
+  return { new: found - changed, changed, unchanged: staged - found, removed };
+}
+
+/** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
+export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void> {
+  const record = await servedIn(db, findKind(family, 'item'));
+  for (const statement of listStatements(family, record, db.bytes)) await db.run(statement);
+}
+
+async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
+  if (!(await hasCopies(db))) return;
+  for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
+    for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
+}
+
+const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
+
+/** The SQL for a record as it is served. While there are no copies, it is the record itself. */
+export const servedIn = async (db: Rows, kind: KindName) =>
+  (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
+
+/** In the order of the files. */
+async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promise<void> {
+  const query = 'SELECT place, kind, id, fault, other, record FROM misfits ORDER BY place, n';
+  for await (const row of db.rows<MisfitRow>(query)) await onMisfit(buildMisfit(row));
+}
+
+type MisfitRow = [place: string, kindCode: string, id: string, fault: string, other: string, record: string];
+
+function buildMisfit([place, kindCode, id, fault, other, record]: MisfitRow): Misfit {
+  const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
+  if (fault === 'name' || about.role === 'profile')
+    return {
+      place: Number(place),
+      member: 'username',
+      reason: `is already the name of id ${other}, so id ${id} cannot have it`,
+      got: JSON.parse(record).username,
+      record,
+    };
+  return {
+    place: Number(place),
+    member: about.owner,
+    reason: `unknown owner of item ${id}: no ${about.family} profile has this id`,
+    got: other,
+    record,
+  };
+}

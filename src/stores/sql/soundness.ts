@@ -1,0 +1,155 @@
+// Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
+import { computeEtag } from '../../records/etag.ts';
+import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
+import type { MemberSql } from './media-statements.ts';
+import { rebuildLists, servedIn } from './merge.ts';
+import { listOfProfile, selectNames } from './merge-statements.ts';
+import { isLong, PACKED_FROM, readBody } from './packing.ts';
+import type { Rows, SqlAdapter, TextRow } from './sql-adapter.ts';
+import { findUnsearchable } from './word-statements.ts';
+
+/** Users with a list that is missing or is not what their items give; and lists without a user or of an old name. */
+const wrongLists = (family: Family, record: string) => `
+  SELECT profiles.family, profiles.user_key, profiles.id AS owner FROM profiles CROSS JOIN ${selectNames(family)}
+  LEFT JOIN lists ON lists.family = profiles.family AND lists.owner = profiles.id AND lists.collection = names.collection
+  WHERE profiles.family = '${family}' AND (lists.user_key IS DISTINCT FROM profiles.user_key
+    OR lists.etag IS DISTINCT FROM etag_of(${listOfProfile(record)}))
+  UNION
+  SELECT family, user_key, owner FROM lists
+  WHERE family = '${family}' AND (collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
+    SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner))`;
+
+/** Whether the text or the ETag of a profile is not what its record gives; `record` is the SQL for it as it is served. */
+const isProfileWrong = (record: string) =>
+  `(served IS DISTINCT FROM nullif(${record}, record) OR etag <> etag_of(coalesce(served, record)))`;
+
+const OWNERLESS = `
+  SELECT family, CAST(id AS text) FROM items
+  WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = items.family AND profiles.id = items.owner)`;
+
+/** Records with columns that say something else than their text. */
+const misfiled = (member: MemberSql) => `
+  SELECT family, CAST(id AS text) FROM items WHERE CASE WHEN json_valid(record) THEN
+    CAST(id AS text) <> ${member('id')} OR date <> ${member('date')}
+    OR CAST(owner AS text) <> coalesce(${member('user')}, ${member('user_id')}) ELSE true END
+  UNION ALL
+  SELECT family, user_key FROM profiles
+  WHERE CASE WHEN json_valid(record) THEN CAST(id AS text) <> ${member('id')} ELSE true END`;
+
+const NAMES_SHOWN = 5;
+const REPAIR = 'run `vitrine check --repair`';
+
+/** What is wrong, a sentence each. */
+export async function findFaults(db: Rows): Promise<string[]> {
+  const misplaced = [
+    await describeRows(db.rows(OWNERLESS), 'items have no owner'),
+    await describeRows(db.rows(misfiled(db.member)), 'records are filed under values they do not hold'),
+  ].filter((fault) => fault !== undefined);
+  // What lists are made of must be right before they can be compared.
+  if (misplaced.length > 0) return misplaced;
+  const queries: { profiles: string; lists: string }[] = [];
+  for (const family of FAMILIES) queries.push(await wrongRows(db, family));
+  const all = (kind: 'profiles' | 'lists') => queries.map((query) => query[kind]).join(' UNION ALL ');
+  return [
+    await describeRows(
+      db.rows(all('profiles')),
+      'profiles do not match their record or have the ETag of another text',
+      REPAIR,
+    ),
+    await describeRows(db.rows(all('lists')), 'lists do not match the items', REPAIR),
+    await describeRows(findAllWrongBodies(db), 'answers do not match their compressed form', REPAIR),
+    await describeRows(findUnsearchable(db), 'users are not found by their names', REPAIR),
+  ].filter((fault) => fault !== undefined);
+}
+
+/** The answers that are stored as they are sent and are not those of the text: table, id of the user, family, name. */
+async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[string, string, string, string]> {
+  const profiles = `SELECT CAST(id AS text), user_key, ${db.hex('packed')}, coalesce(served, record) FROM profiles
+    WHERE family = '${family}' AND (packed IS NOT NULL OR octet_length(coalesce(served, record)) >= ${PACKED_FROM})`;
+  for await (const [id, key, packed, text] of db.rows<[string, string, string | null, string]>(profiles))
+    if (!isLong(text) || readBody(Buffer.from(packed ?? '', 'hex')) !== text)
+      yield [family, key, 'profiles', id];
+  const lists = `SELECT CAST(owner AS text), user_key, ${db.hex('body')}, collection, etag FROM lists
+    WHERE family = '${family}'`;
+  for await (const [id, key, body, collection, etag] of db.rows<[string, string, string, string, string]>(
+    lists,
+  )) {
+    const text = readBody(Buffer.from(body, 'hex')) ?? '';
+    const start = `{"${collection}":`;
+    if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
+      yield [family, key, 'lists', id];
+  }
+}
+
+async function* findAllWrongBodies(db: Rows) {
+  for (const family of FAMILIES) yield* findWrongBodies(db, family);
+}
+
+async function wrongRows(db: Rows, family: Family) {
+  const profile = await servedIn(db, findKind(family, 'profile'));
+  return {
+    profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
+    lists: wrongLists(family, await servedIn(db, findKind(family, 'item'))),
+  };
+}
+
+/** How many rows there are, with the first of them by family and name. */
+async function describeRows(
+  rows: Iterable<TextRow> | AsyncIterable<TextRow>,
+  problem: string,
+  remedy?: string,
+): Promise<string | undefined> {
+  const names: string[] = [];
+  let found = 0;
+  for await (const [family, name] of rows)
+    if (found++ < NAMES_SHOWN) names.push(`${family} ${JSON.stringify(name)}`);
+  if (found === 0) return undefined;
+  const more = found > NAMES_SHOWN ? ', …' : '';
+  return `${found} ${problem} (${names.join(', ')}${more})${remedy === undefined ? '' : `: ${remedy}`}`;
+}
+
+/** Rebuilds what is served, where it is wrong; how many rows there were. Needs the work tables of an import. */
+export async function repairContents(db: SqlAdapter): Promise<number> {
+  let repaired = 0;
+  for (const family of FAMILIES)
+    repaired += (await repairProfiles(db, family)) + (await repairLists(db, family));
+  return repaired;
+}
+
+async function repairProfiles(db: SqlAdapter, family: Family): Promise<number> {
+  const record = await servedIn(db, findKind(family, 'profile'));
+  return await db.run(
+    `UPDATE profiles SET served = nullif(${record}, record), etag = etag_of(${record}), packed = packed_of(${record})
+     WHERE family = '${family}' AND ${isProfileWrong(record)}`,
+  );
+}
+
+async function repairLists(db: SqlAdapter, family: Family): Promise<number> {
+  const { lists } = await wrongRows(db, family);
+  await db.run('DELETE FROM touched');
+  const wrong = await db.run(`INSERT INTO touched SELECT DISTINCT owner FROM (${lists}) AS wrong`);
+  await replaceLists(db, family);
+  return wrong;
+}
+
+async function replaceLists(db: SqlAdapter, family: Family): Promise<void> {
+  await db.run(`DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`);
+  await rebuildLists(db, family);
+}
+
+/** Makes the answers anew that are stored as they are sent and are wrong; how many there were. */
+export async function repairBodies(db: SqlAdapter): Promise<number> {
+  let repaired = 0;
+  for (const family of FAMILIES) {
+    await db.run('DELETE FROM touched');
+    const wrong = await Array.fromAsync(findWrongBodies(db, family));
+    for (const [, , table, id] of wrong)
+      await db.run(table === 'lists' ? TOUCH : `${PACK} WHERE family = '${family}' AND id = $1`, [id]);
+    await replaceLists(db, family);
+    repaired += wrong.length;
+  }
+  return repaired;
+}
+
+const TOUCH = 'INSERT INTO touched VALUES ($1) ON CONFLICT DO NOTHING';
+const PACK = 'UPDATE profiles SET packed = packed_of(coalesce(served, record))';

@@ -1,0 +1,30 @@
+// What SQL that both stores share needs of a database. Each store makes one in its dialect.ts.
+
+import type { Awaitable } from '../reader.ts';
+import type { MemberSql } from './media-statements.ts';
+
+/** A row of a query: numbers are texts, as PostgreSQL sends them. */
+export type TextRow = (string | null)[];
+
+export interface SqlAdapter {
+  /** Runs a statement with values for $1, $2 and so on; how many rows it changed. */
+  run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
+  /** The rows of a query; the caller knows its columns. */
+  rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
+  readonly member: MemberSql;
+  /** The SQL for a text as etag_of() and body_of() take it: as bytes, where the program runs them, for half the CPU. */
+  readonly bytes: (text: string) => string;
+  /** The SQL for the bytes of a column as hexadecimal digits. */
+  readonly hex: (column: string) => string;
+  /** The SQL for the time in microseconds since 1970. */
+  readonly now: string;
+}
+
+export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
+
+export async function firstRow(db: Rows, query: string): Promise<TextRow> {
+  for await (const row of db.rows<TextRow>(query)) return row;
+  return [];
+}
+
+export const countRows = async (db: Rows, query: string) => Number((await firstRow(db, query))[0] ?? 0);

@@ -1,0 +1,121 @@
+// A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
+// not asked any more, or with the first unexpected error.
+import { bar, createReport, secondsLeft, type Terminal } from '../../import/terminal.ts';
+import { SiteError } from './http-client.ts';
+
+interface RunOptions {
+  readonly report: Pick<RunReport, 'fault' | 'progress'>;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+  /** How many tasks there are. */
+  readonly total: number;
+}
+
+/** Tasks at a time, of all queues. */
+const MAX_AT_ONCE = 64;
+
+type Queue<Task> = Generator<Task> | AsyncGenerator<Task>;
+
+export type Run = ReturnType<typeof createRun>;
+
+export function createRun({ report, signal, ...tasks }: RunOptions) {
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  let reason: string | undefined;
+  let { total } = tasks;
+  let done = 0;
+  let skipped = 0;
+
+  const stopped = () => reason ?? (ended.aborted ? 'stopped' : undefined);
+
+  function stop(why: string): void {
+    reason ??= why;
+  }
+
+  async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
+    try {
+      await visit();
+    } catch (error) {
+      if (ended.aborted) return;
+      if (!(error instanceof SiteError)) throw error;
+      if (error.kind === 'closed') return stop(`given up: ${error.message}`);
+      onFailure(error);
+      report.fault(error.message);
+    }
+  }
+
+  return {
+    /** Aborted when requests have to end. */
+    signal: ended,
+    /** No further task is begun. */
+    stop,
+    /** Why the run ended before the last task; undefined if it did not. */
+    stopped,
+    skipped: () => skipped,
+    /** How many of the tasks an earlier run did. */
+    skip(count: number): void {
+      skipped += count;
+      total -= count;
+    },
+    /** Works through the tasks, this number of each queue at a time. The run goes on after a SiteError. */
+    async each<Task>(
+      queues: readonly Queue<Task>[],
+      concurrency: number,
+      visit: (task: Task) => Promise<void>,
+      onFailure: (task: Task, error: SiteError) => void = () => {},
+    ): Promise<void> {
+      await inParallel(queues, concurrency, failed, async (task) => {
+        if (stopped() !== undefined) return false;
+        await attempt(
+          () => visit(task),
+          (error) => onFailure(task, error),
+        );
+        if (stopped() === undefined) report.progress(++done, total);
+        return true;
+      });
+    },
+  };
+}
+
+/**
+ * Works until there is nothing more to do. Every queue gets one worker before any gets another, so that slow ones do not
+ * hold up the others. An error of one worker ends the others first.
+ */
+async function inParallel<Task>(
+  queues: readonly Queue<Task>[],
+  concurrency: number,
+  failed: AbortController,
+  work: (task: Task) => Promise<boolean>,
+): Promise<void> {
+  const lanes = Array(concurrency).fill(queues).flat().values() as Iterator<Queue<Task>>;
+  const workers = Array.from({ length: MAX_AT_ONCE }, async () => {
+    try {
+      for (let lane = lanes.next(); !lane.done; lane = lanes.next())
+        for (let task = await lane.value.next(); !task.done; task = await lane.value.next())
+          if (!(await work(task.value))) return;
+    } catch (error) {
+      failed.abort();
+      throw error;
+    }
+  });
+  await Promise.allSettled(workers);
+  for (const queue of queues) await queue.return(undefined);
+  await Promise.all(workers);
+}
+
+export type RunReport = ReturnType<typeof createRunReport>;
+
+/** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
+export function createRunReport(out: Terminal, doing: string, noun = 'users') {
+  const report = createReport(out);
+
+  function progress(done: number, total: number): void {
+    report.show((seconds) => {
+      const left = secondsLeft(done / total, seconds);
+      const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
+      return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
+    });
+  }
+
+  return { ...report, progress };
+}

@@ -1,0 +1,112 @@
+// A variant is one row of the table, and a style is one file and one row: both show up in routes, settings, OpenAPI, pages,
+// imports, mirror and doctor.
+import '../support/more-variants.ts';
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { beforeAll, expect, test } from 'vitest';
+import { PLUGINS } from '../../src/api/api.ts';
+import {
+  createLookups,
+  lookupResponses,
+  sendItems,
+  sendProfile,
+  type VariantOptions,
+  variantBodies,
+} from '../../src/api/lookup.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { UserName } from '../../src/records/user-name.ts';
+import { serve } from '../../src/server/serve.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
+import { fixture, tempFile } from '../support/files.ts';
+import { exported, newPath } from '../support/importing.ts';
+import { mirror } from '../support/mirror-site.ts';
+import { ask, databaseOf, done, json, run } from '../support/rig.ts';
+
+/** The file of the new style. */
+const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
+  const lookups = createLookups(options);
+  const { operations } = lookups;
+  const { Profile, Items } = variantBodies(options.variant);
+  const route = (operation: 'profile' | 'items') => ({
+    config: { operation: operations[operation] },
+    schema: {
+      operationId: `${operation}${options.variant}`,
+      params: Type.Object({ username: UserName }),
+      response: lookupResponses(options, operation === 'profile' ? Profile : Items),
+    },
+  });
+  app.get('/u/:username', route('profile'), (request, reply) =>
+    sendProfile(lookups, request, reply, request.params.username),
+  );
+  app.get('/u/:username/all', route('items'), (request, reply) =>
+    sendItems(lookups, request, reply, request.params.username),
+  );
+  done();
+};
+
+let url: string;
+const at = () => ({ port: Number(new URL(url).port) });
+beforeAll(async () => {
+  Object.assign(PLUGINS, { short: shortStyle });
+  const databaseUrl = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+  const config = readConfig({ port: '0', databaseUrl, logLevel: 'silent' });
+  const running = await serve(config, createLog(config, { write() {} }));
+  url = running.url;
+  return () => running.stop();
+});
+
+test('routes: base addresses have settings, and lists have their member', async () => {
+  const shots = json(await ask(at(), '/b/api/username/ada/shots')).Shots;
+  expect(json(await ask(at(), '/d/api/username/ada/shots'))).toEqual({ Works: shots });
+  const { posts } = json(await ask(at(), '/a/api/?user=ada&post=true'));
+  expect(json(await ask(at(), '/e/u/ada/all'))).toEqual({ notes: posts });
+  expect(json(await ask(at(), '/e/u/ada')).username).toBe('ada');
+  const config = readConfig({}, { BASE_URL_E: '/elsewhere' }) as Record<string, unknown>;
+  expect(config.baseUrlE).toMatchObject({ path: '/elsewhere' });
+  expect(() => readConfig({}, { BASE_URL_E: '/same', BASE_URL_D: '/same' })).toThrow(
+    /claim the same address/,
+  );
+});
+
+test('OpenAPI', async () => {
+  const { paths, tags, components } = json(await ask(at(), '/openapi.json'));
+  expect(paths['/d/api/username/{username}/shots'].get.operationId).toBe('getItemsD');
+  expect(paths['/e/u/{username}/all'].get.operationId).toBe('itemse');
+  expect(tags.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(['Variant D', 'Variant E']),
+  );
+  expect(Object.keys(components.schemas.ItemsE.properties)).toEqual(['notes']);
+});
+
+test('the explorer and the card', async () => {
+  const { body } = await ask(at(), '/');
+  const [, configuration = ''] = /<script id="configuration"[^>]*>(.*?)<\/script>/s.exec(body) ?? [];
+  const lookups = { profile: '/u/:username', items: '/u/:username/all' };
+  expect(JSON.parse(configuration).variants.slice(-2)).toMatchObject([
+    { name: 'd', path: '/d', family: 'portfolio', collection: 'Works' },
+    { name: 'e', path: '/e', family: 'microblog', collection: 'notes', ...lookups },
+  ]);
+  const row = { ...lookups, list: 'notes', item: 'post', total: 'totalPost' };
+  expect((await ask(at(), '/embed.js')).body).toContain(`"e":${JSON.stringify(row)}`);
+});
+
+test.each(['d', 'e'])('mirror and doctor of variant %s', async (variant) => {
+  const database = newPath();
+  expect((await mirror(database, variant, `${url}/${variant}`, '--user', 'ada')).code).toBe(0);
+  const records = await exported(database);
+  expect(records.filter((record) => record.includes('"username":"ada"'))).toHaveLength(1);
+  expect(records.length).toBeGreaterThan(10);
+  const { stdout } = await run(['doctor', '--user', 'ada', `${url}/${variant}`]);
+  expect(stdout).toMatch(new RegExp(`^ok +address +variant ${variant} at`, 'm'));
+});
+
+test.each([
+  ['d', '/d/api/username/ada/shots'],
+  ['e', '/e/u/ada/all'],
+])('import of saved bodies of variant %s', async (variant, address) => {
+  const profile = await ask(at(), address.replace(/\/(shots|all)$/, ''));
+  const list = await ask(at(), address);
+  const [file, ready] = [newPath(), tempFile(`${variant}.json`, list.body)];
+  await done(['import', '--database-url', file, tempFile('profile.json', profile.body), ready]);
+  expect((await exported(file)).length).toBe(1 + Object.values(json(list) as object)[0].length);
+});

@@ -1,0 +1,163 @@
+// /openapi.json passes linters, and its addresses are those that are served. It is in fixtures/cases/openapi.out, responses
+// are held against it in requests.test.ts and hostile.test.ts, and a client with types from it is in slow/recipes.test.ts.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ApiDocument } from '../../../src/pages/docs/api-document.ts';
+import { fixture, ROOT, tempFile } from '../../support/files.ts';
+import { ask, databaseOf, json, type LocalServer } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+const exec = promisify(execFile);
+
+type Document = ApiDocument & { readonly openapi: string };
+
+const documentOf = async (server: LocalServer, host?: string): Promise<Document> =>
+  json(await ask(server, '/openapi.json', host === undefined ? {} : { headers: { host } }));
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+let server: LocalServer;
+let document: Document;
+beforeAll(async () => {
+  server = await serveHere();
+  document = await documentOf(server);
+});
+
+describe('the document', () => {
+  test('has each error response once', () => {
+    const texts = Object.values(document.components.responses).map((response) => JSON.stringify(response));
+    expect(new Set(texts).size).toBe(texts.length);
+    for (const { operation } of operationsOf(document))
+      for (const [status, response] of Object.entries(operation.responses))
+        expect([status, '$ref' in response]).toEqual([status, status !== '200']);
+    expect(JSON.stringify(document).length).toBeLessThan(48_000);
+  });
+});
+
+describe('the reference and its guides as text', () => {
+  let text: string;
+  let search: {
+    SYNONYMS: [string, string[]][];
+    readSections(text: string): { title: string; href: string; text: string }[];
+    findSections(sections: object[], query: string): { found: { href: string }[]; marked: RegExp };
+  };
+  beforeAll(async () => {
+    text = (await ask(server, '/docs.md')).body;
+    search = await import(join(ROOT, 'src/pages/web/docs/search.js'));
+  });
+
+  test('has every address, parameter, response, member and error, and every section of the guides', async () => {
+    const { paths, components } = document;
+    const errors = Object.values(components.responses).flatMap(({ content }) =>
+      Object.keys(content?.['application/json']?.examples ?? {}),
+    );
+    const members = Object.values(components.schemas).flatMap(({ properties }) =>
+      Object.keys(properties ?? {}),
+    );
+    for (const name of [...Object.keys(paths), ...errors, ...members]) expect(text).toContain(`\`${name}\``);
+    for (const guide of ['api', 'recipes'])
+      for (const [, id = ''] of (await ask(server, `/docs/${guide}`)).body.matchAll(/<section id="(.*?)"/g))
+        expect(text).toContain(`](docs/${guide}#${id})`);
+  });
+
+  test('every heading leads to a page that has it, and links are relative to the server', async () => {
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, href = '']) => href);
+    expect(links.length).toBeGreaterThan(100);
+    for (const href of new Set(links)) {
+      if (href.startsWith('https://www.rfc-editor.org/') || href.includes('/card/')) continue;
+      const [path, id] = href.split('#');
+      const { status, body } = await ask(server, new URL(path as string, server.url).pathname);
+      expect([href, status, id === undefined || body.includes(`id="${id}"`)]).toEqual([href, 200, true]);
+    }
+  });
+
+  test('llms.txt leads to it', async () => {
+    const { body } = await ask(server, '/llms.txt');
+    expect(body).toMatch(/^# Vitrine\n\n> .+\n\n[^#]+\n## Docs\n\n- \[.+\]\(docs\.md\): /);
+  });
+
+  test.each([
+    ['cors', 'docs/api#caching-and-compression'],
+    ['pagination', 'docs/api#what-does-not-exist'],
+    ['rate limit', 'docs#errors'],
+    ['Types', 'docs/recipes#react-vue-typescript'],
+    ['totalFavs', 'docs#record-MicroblogProfile'],
+    ['sort', 'docs/api#what-does-not-exist'],
+  ])('a search for "%s" finds %s', (query, href) => {
+    const { found, marked } = search.findSections(search.readSections(text), query);
+    expect(found.map((section) => section.href)).toContain(href);
+    expect(found.length).toBeLessThan(15);
+    expect(JSON.stringify(found)).toMatch(marked);
+  });
+
+  test('every synonym of the search stands in it', () => {
+    for (const [word] of search.SYNONYMS) expect(text.toLowerCase()).toContain(word);
+  });
+});
+
+const SETTINGS: { name: string; env: Record<string, string> }[] = [
+  { name: 'the default settings', env: {} },
+  { name: 'one variant, at the root', env: { BASE_URL_A: '', BASE_URL_B: '/', BASE_URL_C: '' } },
+  { name: 'variant A alone', env: { BASE_URL_A: '/x/y', BASE_URL_B: '', BASE_URL_C: '' } },
+  {
+    name: 'hosts of their own',
+    env: {
+      BASE_URL_A: 'https://a.test/micro',
+      BASE_URL_B: 'https://b.test',
+      BASE_URL_C: 'https://c.test:8443',
+    },
+  },
+];
+
+/** A server with these settings, and its document. */
+async function documented(env: Record<string, string>) {
+  const one = await serveHere(env);
+  return { one, told: await documentOf(one) };
+}
+
+/** Rules of Spectral's that Redocly knows and does not recommend. */
+const RULES = {
+  'info-contact': 'error',
+  'operation-description': 'error',
+  'operation-tag-defined': 'error',
+  'parameter-description': 'error',
+  'tag-description': 'error',
+};
+
+/** What Redocly finds in each document. */
+async function lint(documents: Document[]) {
+  const files = documents.map((told) => tempFile('openapi.json', JSON.stringify(told)));
+  const config = tempFile('redocly.yaml', `extends: [recommended]\nrules: ${JSON.stringify(RULES)}\n`);
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const cli = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
+  const args = [cli, 'lint', ...files, '--config', config, '--format', 'json'];
+  const { stdout } = await exec(process.execPath, args, { env }).catch((failed) => failed);
+  return stdout.split(/(?<=^\})(?=\{)/m).map((text: string) => JSON.parse(text));
+}
+
+test("it passes Redocly's recommended rules without warnings, whatever the settings", async () => {
+  const media = { name: 'pictures', env: { DATABASE_URL: await databaseOf(fixture('microblog.ndjson')) } };
+  const documents = await Promise.all(
+    [...SETTINGS, media].map(async ({ env }) => (await documented(env)).told),
+  );
+  const none = { problems: [], totals: { errors: 0, warnings: 0 } };
+  expect(await lint(documents)).toMatchObject(documents.map(() => none));
+});
+
+describe.each(SETTINGS)('with $name', ({ env }) => {
+  test('its server URLs and paths reach the routes', async () => {
+    const { one, told } = await documented(env);
+    for (const { path, operation } of operationsOf(told)) {
+      const server = operation.servers?.[0]?.url ?? told.servers[0]?.url;
+      const url = new URL((server === '.' ? '' : server) + path.replace('{username}', 'ada'), one.url);
+      if (operation.parameters.some(({ name }) => name === 'user')) url.searchParams.set('user', 'ada');
+      const reply = await ask(one, url.pathname + url.search, { headers: { host: url.host } });
+      expect([url.href, reply.status]).toEqual([url.href, 200]);
+    }
+  });
+});

@@ -1,0 +1,155 @@
+// A signal in the middle of a command about a whole database ends it soon, and leaves the database and other files as they were.
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, utimesSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeAll, expect, test } from 'vitest';
+import { checkDatabase } from '../../src/stores/open.ts';
+import { people } from '../bench/data.ts';
+import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { blog } from '../support/records.ts';
+import { databaseOf, done, vitrine } from '../support/rig.ts';
+import { until } from '../support/stress.ts';
+
+let large: string;
+beforeAll(async () => {
+  large = join(tempFolder(), 'large.db');
+  await done(['snapshot', '--database-url', await databaseOf(...people(3000, 15)), large]);
+});
+
+function hasOpen(pid: number | undefined, path: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((fd) => readlinkSync(join(folder, fd)) === path);
+  } catch {
+    // It has closed a file meanwhile, or has ended.
+    return false;
+  }
+}
+
+/** Each with what shows that it is in the middle. */
+const COMMANDS: [
+  what: string,
+  args: (file: string) => string[],
+  isWorking: (file: string, pid?: number) => boolean,
+][] = [
+  ['check', () => ['check'], (_, pid) => hasOpen(pid, large)],
+  ['changes', () => ['changes'], (_, pid) => hasOpen(pid, large)],
+  ['export to a file', (file) => ['export', `${file}.ndjson`], hasUnfinished],
+  ['export to a pipe', () => ['export'], (_, pid) => hasOpen(pid, large)],
+  ['snapshot', (file) => ['snapshot', `${file}.copy`], hasUnfinished],
+  ['restore', (file) => ['restore', '--database-url', file, large], hasUnfinished],
+];
+
+function hasUnfinished(file: string): boolean {
+  return readdirSync(dirname(file)).some((name) => name.endsWith('.unfinished'));
+}
+
+const namesIn = (file: string) => readdirSync(dirname(file)).filter((name) => !/-(wal|shm)$/.test(name));
+
+test.each(COMMANDS)('%s', async (_, argsOf, isWorking) => {
+  const file = await databaseOf(blog(1, 'ada'));
+  const before = readFileSync(file);
+  const args = argsOf(file);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = vitrine(args, { DATABASE_URL: large });
+    child.stdout?.pause();
+    const ended = once(child, 'exit');
+    await until('the middle', () => child.exitCode !== null || isWorking(file, child.pid));
+    child.kill(signal);
+    const sent = performance.now();
+    child.stdout?.resume();
+    const [code, by] = await ended;
+    // One that was quicker than the signal has done all of its work.
+    expect([0, 130, 143, null]).toContain(code);
+    if (code === null) expect(by).toBe(signal);
+    expect(performance.now() - sent).toBeLessThan(10_000);
+  }
+  expect((await checkDatabase(large)).faults).toEqual([]);
+  if (args[0] !== 'restore') expect(readFileSync(file).equals(before)).toBe(true);
+  else expect((await checkDatabase(file)).faults).toEqual([]);
+  // What is left of a run that was killed, one removes that comes a minute later.
+  for (const name of namesIn(file).filter((name) => name.endsWith('.unfinished')))
+    utimesSync(join(dirname(file), name), 0, Date.now() / 1000 - 61);
+  if (args[0] === 'snapshot' || args[0] === 'restore')
+    await done([...args], { env: { DATABASE_URL: large } });
+  expect(namesIn(file).filter((name) => name.endsWith('.unfinished'))).toEqual([]);
+});
+
+test('an import that waits to write, or writes, is ended by the signal', async () => {
+  const path = await databaseOf(blog(1, 'ada'));
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const read = join(tempFolder(), 'read');
+  const map = tempFile(
+    'map.mjs',
+    `import { writeFileSync } from 'node:fs';
+     export default (record) => record;
+     export const end = () => writeFileSync(${JSON.stringify(read)}, '');`,
+  );
+  const file = tempFile('people.ndjson', ndjson(blog(2, 'bea')));
+  const child = vitrine(['import', '--database-url', path, '--map', map, file]);
+  const ended = once(child, 'exit');
+  await until('all records to be read', () => existsSync(read));
+  child.kill('SIGTERM');
+  // SQLite waits for the other writer for a minute.
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  other.close();
+  expect(await done(['import', '--database-url', path, file])).toMatch(/microblog profiles +1 /);
+});
+
+test('a relink that waits to write, or writes, is ended by the signal', async () => {
+  const path = await databaseOf(blog(1, 'ada'));
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const child = vitrine(['media', 'relink', '--database-url', path]);
+  const ended = once(child, 'exit');
+  await until('it to open the database', () => child.exitCode !== null || hasOpen(child.pid, `${path}-wal`));
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  other.close();
+});
+
+test('a server that writes the files it is to serve is ended by the signal', async () => {
+  const folder = tempFolder();
+  const read = join(folder, 'read');
+  const binding = createRequire(import.meta.url).resolve('better-sqlite3');
+  // It holds up the writing, for which SQLite waits for a minute.
+  const map = tempFile(
+    'map.mjs',
+    `import { readdirSync, writeFileSync } from 'node:fs';
+     import { createRequire } from 'node:module';
+     export default (record) => record;
+     export function end() {
+       const [served] = readdirSync(${JSON.stringify(folder)}).filter((name) => name.startsWith('vitrine-served-'));
+       const Database = createRequire(import.meta.url)(${JSON.stringify(binding)});
+       globalThis.other = new Database(${JSON.stringify(folder)} + '/' + served + '/next.db');
+       globalThis.other.exec('BEGIN IMMEDIATE');
+       writeFileSync(${JSON.stringify(read)}, '');
+     }`,
+  );
+  const file = tempFile('people.ndjson', ndjson(blog(2, 'bea')));
+  const child = vitrine(['serve', '--port', '0', '--map', map, file], { TMPDIR: folder });
+  const ended = once(child, 'exit');
+  await until('all records to be read', () => child.exitCode !== null || existsSync(read));
+  child.kill('SIGTERM');
+  // By its own handler if the signal came before the writing began; 1 is what the wait would end with.
+  expect([
+    [0, null],
+    [null, 'SIGTERM'],
+  ]).toContainEqual(await ended);
+});
+
+test('what others are writing, and what is no database, is not taken for a leftover', async () => {
+  const folder = tempFolder();
+  const id = '00000000-0000-4000-8000-000000000000';
+  const text = tempFile(`copy.db.${id}.unfinished`, 'no database '.repeat(100));
+  const first = vitrine(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
+  const ended = once(first, 'exit');
+  await until('the copy', () => hasUnfinished(join(folder, 'x')));
+  await done(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
+  expect((await ended)[0]).toBe(0);
+  await done(['snapshot', '--database-url', large, join(dirname(text), 'copy.db')]);
+  expect(statSync(text).size).toBe(1200);
+});

@@ -1,0 +1,294 @@
+// The README and the guides are up to date: lists are complete, outputs are real, links resolve.
+// To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/guides/readme.test.ts -u
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { ERROR_CODES, FAILURES } from '../../src/api/http/errors.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
+import { TEXT_NAMES } from '../../src/cli/print.ts';
+import { COMMANDS, createProgram } from '../../src/cli/program.ts';
+import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/config.ts';
+import { KIND_NAMES, type KindName } from '../../src/records/kinds.ts';
+import { type Member, SCHEMAS } from '../../src/records/schemas.ts';
+import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
+import { withOutputs } from '../support/page-outputs.ts';
+import { codeBlock, PAGES, readPage, section } from '../support/pages.ts';
+import { ask, databaseOf, done, json, type LocalServer, startServer } from '../support/rig.ts';
+import { serveHere } from '../support/serve-here.ts';
+
+const exec = promisify(execFile);
+const allPages = PAGES.map(readPage).join('\n');
+
+// Its commands are only listed, so it needs nothing of a process.
+const program = await createProgram({} as CommandContext, Object.keys(COMMANDS));
+const flagsOfSettings = SETTING_NAMES.map(
+  (name) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`,
+);
+
+describe('tables and outputs are up to date', () => {
+  test('README.md', async () => {
+    const [before = '', after = ''] = readPage('README.md').split(/(?=^## Your own data$)/m);
+    const shown =
+      (await withOutputs(before, { server: await serveHere() })) +
+      (await withOutputs(after, { server: await serverWithOwnData() }));
+    await expectPage('README.md', shown);
+  });
+
+  test('src/guides/settings.md', async () => {
+    const page = 'src/guides/settings.md';
+    const rows = /(?<=^\|---\|---\|---\|\n)(\| `[A-Z_]+` .*\n)+/m;
+    await expectPage(page, readPage(page).replace(rows, settingRows()));
+  });
+
+  test('src/guides/bring-your-data.md', async () => {
+    const page = 'src/guides/bring-your-data.md';
+    const shown = await withOutputs(readPage(page), { folder: folderOfExports(page) });
+    await expectPage(page, shown);
+  });
+
+  test('src/guides/proxies.md', async () => {
+    const page = 'src/guides/proxies.md';
+    await expectPage(page, await withOutputs(readPage(page), { server: await serveHere() }));
+  });
+
+  test('src/guides/moving-in.md', async () => {
+    const page = 'src/guides/moving-in.md';
+    const folder = dirname(tempFile('names.txt', 'ada\nnikos\nnobody\nZoë\n'));
+    const server = await serveHere();
+    // It serves what the page's first command brings.
+    const copy = await serveHere({ DATABASE_URL: join(folder, 'site.db') });
+    const others = { 'https://new.example.org': copy };
+    const scene = { server, site: 'https://old.example.org', others, folder };
+    const shown = await withOutputs(readPage(page), scene);
+    await expectPage(page, shown);
+  });
+});
+
+describe('nothing is missing', () => {
+  test.each(program.commands.map((command) => [command.name(), command] as const))(
+    'vitrine %s and its options',
+    (name, command) => {
+      expect(readPage('README.md')).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
+      for (const { long } of [command, ...command.commands].flatMap(({ options }) => options))
+        if (!flagsOfSettings.includes(String(long))) expect(allPages).toContain(long);
+    },
+  );
+
+  test.each(TEXT_NAMES)('vitrine print %s', (name) => {
+    expect(allPages).toContain(`vitrine print ${name}`);
+  });
+
+  test('the report of every command', () => {
+    const names = program.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((part) => `${command.name()} ${part.name()}`),
+    );
+    for (const name of names)
+      expect(readPage('src/guides/running.md')).toMatch(new RegExp(`^- \`${name}\\b`, 'm'));
+  });
+
+  test('no command is listed that does not exist', () => {
+    const listed = [...readPage('README.md').matchAll(/^\| `vitrine (\w+)/gm)].map((match) => match[1]);
+    expect(listed.sort()).toEqual(program.commands.map((command) => command.name()).sort());
+  });
+
+  test('every route', async () => {
+    const { paths } = json(await ask(await serveHere(), '/openapi.json'));
+    for (const path of [...Object.keys(paths), '/docs', '/openapi.json', '/embed.js', '/metrics']) {
+      const pattern = path.replace(/[.?]/g, '\\$&').replace(/\{.*?\}/g, '[^/\\s]+');
+      expect([path, new RegExp(`${pattern}/?(?![\\w/])`).test(allPages)]).toEqual([path, true]);
+    }
+  });
+
+  test('every status and code of an error that a front-end can meet', () => {
+    const table = section('src/guides/api.md', 'Status codes');
+    const rare = ['REQUEST_TIMEOUT', 'EXPECTATION_FAILED', 'BAD_REQUEST', 'HOST_MISSING'];
+    for (const code of ERROR_CODES.filter((each) => !rare.includes(each)))
+      expect(table).toMatch(new RegExp(`^\\| .*${FAILURES[code].status}.*\`${code}\``, 'm'));
+    for (const [, code] of table.matchAll(/`([A-Z]+_[A-Z_]+)`/g)) expect(ERROR_CODES).toContain(code);
+  });
+
+  test('every room of src/', () => {
+    const listed = [...readPage('.github/CONTRIBUTING.md').matchAll(/^\| `([a-z/]+)\/` \|/gm)];
+    expect(listed.map(([, room]) => room)).toEqual(rooms());
+  });
+
+  test('the headline figures of the benchmark are in its table', () => {
+    const figures = betweenMarkers('README.md').match(/[\d.]+(?= ×)/g) ?? [];
+    expect(figures.length).toBeGreaterThan(1);
+    for (const figure of figures)
+      expect(betweenMarkers('src/guides/promises.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
+  });
+
+  test.each(PAGES.slice(1))('the README links to %s', (path) => {
+    expect(readPage('README.md')).toContain(`](${path})`);
+  });
+});
+
+describe.each(PAGES)('%s', (path) => {
+  test('links lead to pages and headings that exist', () => {
+    for (const [, target = ''] of textOf(path).matchAll(/(?:\]\(|src(?:set)?=")((?!https?:)[^)\s"]+)/g)) {
+      const [file = '', anchor] = target.split('#');
+      const linked = file === '' ? path : join(dirname(path), file);
+      expect([target, existsSync(join(ROOT, linked))]).toEqual([target, true]);
+      if (anchor !== undefined) expect(anchorsOf(linked)).toContain(anchor);
+    }
+  });
+
+  test('files named in it exist', () => {
+    const page = readPage(path);
+    for (const [, file = ''] of page.matchAll(/`((?:src|test|fixtures|migrations|\.ci)\/[\w./-]*)`/g))
+      expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
+    const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      basename(name),
+    );
+    for (const [, name] of page.matchAll(/`([\w.-]+\.test\.ts)`/g)) expect(tests).toContain(name);
+  });
+});
+
+test('the guide tells what each form of a field takes', () => {
+  const rows = section('src/guides/bring-your-data.md', 'Records').match(/(?<=^\| )[a-z-]+(?= \| )/gm) ?? [];
+  const forms = KIND_NAMES.flatMap((kind) => membersOf(kind).map(([, schema]) => schema['x-form']));
+  for (const form of new Set(forms)) expect(rows).toContain(form);
+});
+
+test('every field of the log is in the guide', async () => {
+  const log = section('src/guides/running.md', 'Log');
+  const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0', WORKERS: '2' });
+  for (const path of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/nothing']) await ask(server, path);
+  await server.stop();
+  const fields = new Set(server.log.flatMap((line) => Object.keys(JSON.parse(line))));
+  expect([...fields].filter((field) => !log.includes(`\`${field}\``))).toEqual([]);
+  expect(fields).toContain('bytes');
+});
+
+test('each import format of the guide is imported', async () => {
+  const env = { DATABASE_URL: join(tempFolder(), 'site.db') };
+  const formats = section('src/guides/bring-your-data.md', 'Formats');
+  const [ndjson = '', saved = ''] = [...formats.matchAll(/^```json\n(.*?)^```/gms)].map(
+    ([, code = '']) => code,
+  );
+  const csv = codeBlock('src/guides/bring-your-data.md', 'Formats', 'csv');
+  expect(await done(['import', tempFile('people', ndjson)], { env })).toMatch(
+    /microblog profiles +1.*\nposts +1/,
+  );
+  expect(await done(['import', tempFile('people', csv)], { env })).toMatch(/portfolio profiles +1/);
+  expect(await done(['import', tempFile('shots', saved)], { env })).toMatch(/shots +1/);
+});
+
+test('tables of your own are imported as the guide shows', async () => {
+  const tables = (language: string) =>
+    codeBlock('src/guides/bring-your-data.md', 'Tables of your own', language);
+  const [, people = ''] = /own\.db "(.*)"/.exec(tables('sh')) ?? [];
+  const [, works = ''] = /\\copy \((.*)\) TO/.exec(tables('sh')) ?? [];
+  const own = new Database(':memory:').exec(`
+    CREATE TABLE people (id, login, full_name, about); CREATE TABLE works (id, author, title, made_at);
+    INSERT INTO people VALUES ('0b7e5a52', 'mira', 'Mira Halonen', 'Letters');
+    INSERT INTO works VALUES ('f47ac10b', '0b7e5a52', 'Ferry timetable', '2026-02-28 10:00:00+00');`);
+  const rows = own.prepare(works).raw();
+  const csv = [rows.columns().map(({ name }) => name), ...rows.all()].join('\n');
+  const files = [tempFile('people', JSON.stringify(own.prepare(people).all())), tempFile('works', csv)];
+  const args = ['import', '--family', 'portfolio', '--map', tempFile('map.mjs', tables('js')), ...files];
+  const shown = await done(args, { env: { DATABASE_URL: join(tempFolder(), 'site.db') } });
+  expect(shown).toMatch(/portfolio profiles +1(.|\n)*shots +1/);
+});
+
+test('the recipe for types is what the front-ends load with', () => {
+  const [, code] = readFileSync(join(ROOT, 'test/front-ends/load.ts'), 'utf8').split(/\n(.*)/s);
+  expect(codeBlock('src/guides/recipes.md', 'React, Vue, TypeScript', 'ts')).toBe(`// load.ts\n${code}`);
+});
+
+describe('in a checkout', () => {
+  const [, checkout = ''] = /^In a checkout, write `([^`]*) COMMAND`/m.exec(allPages) ?? [];
+  const redirected = [...allPages.matchAll(/^(?:\$ )?vitrine ([^|>\n]*) > \S+$/gm)].map(
+    ([, words = '']) => words,
+  );
+
+  test('every command is shown as it works there', () => {
+    for (const text of [
+      allPages,
+      readPage('src/vitrine.js'),
+      readPage('src/pages/explorer/explorer-page.ts'),
+    ])
+      for (const [shown] of text.matchAll(/npm run (?:-s )?vitrine --/g)) expect(shown).toBe(checkout);
+  });
+
+  test('what is redirected into a file is what the command prints, and nothing else', async () => {
+    expect(redirected.length).toBeGreaterThan(3);
+    const commands = [redirected[0] as string, 'export', 'media status --missing'];
+    const env = { DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) };
+    const folder = tempFolder();
+    const script = commands
+      .map((command, index) => `${checkout} ${command} > '${folder}/${index}'\n`)
+      .join('');
+    const { PATH, HOME } = process.env;
+    await exec('sh', ['-ec', script], { cwd: ROOT, env: { PATH, HOME, ...env } });
+    for (const [index, command] of commands.entries())
+      expect(readFileSync(join(folder, String(index)), 'utf8')).toBe(await done(command.split(' '), { env }));
+  });
+});
+
+/** Compares with the page as it is; with `-u` it is rewritten. */
+async function expectPage(path: string, shown: string): Promise<void> {
+  await expect(shown).toMatchFileSnapshot(join(ROOT, path));
+}
+
+/** Runs the commands of "Your own data" in a fresh checkout, except the last, which starts the server. */
+async function serverWithOwnData(): Promise<LocalServer> {
+  const checkout = tempFolder();
+  for (const name of ['package.json', 'src', 'node_modules'])
+    symlinkSync(join(ROOT, name), join(checkout, name));
+  const script = codeBlock('README.md', 'Your own data', 'sh');
+  const start = 'npm start -- people.ndjson\n';
+  expect(script.endsWith(start)).toBe(true);
+  writeFileSync(join(checkout, 'paste.sh'), script.slice(0, -start.length));
+  await exec('bash', ['-e', 'paste.sh'], { cwd: checkout });
+  return serveHere({}, [join(checkout, 'people.ndjson')]);
+}
+
+/** The exports of the guide and their maps, and the files of its smaller examples. */
+function folderOfExports(page: string): string {
+  const folder = tempFolder();
+  cpSync(join(ROOT, 'fixtures/exports'), folder, { recursive: true });
+  const people = codeBlock(page, 'Formats', 'json');
+  const ownerless = '{"id":"91","user":"9","date":"2026-02-28 10:00:00"}\n';
+  writeFileSync(join(folder, 'people.ndjson'), people.replace('2026-02-28', '2026-02-30') + ownerless);
+  return folder;
+}
+
+const membersOf = (kind: KindName) => Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
+
+function settingRows(): string {
+  return SETTING_NAMES.map((name) => {
+    const { fallback, meaning } = SETTINGS[name];
+    return `| \`${variableName(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
+  }).join('');
+}
+
+const betweenMarkers = (path: string) => readPage(path).split(/<!-- bench:(?:start|end) -->/)[1] ?? '';
+
+/** The folders of src/ that hold code of the server. */
+function rooms(): string[] {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+  const folders = files
+    .filter((name) => /(?<!\.d)\.ts$/.test(name) && name.includes('/'))
+    .map((name) => dirname(name));
+  return [...new Set(folders)].sort();
+}
+
+/** The page without its code blocks. */
+const textOf = (path: string) => readPage(path).replace(/^```.*?^```$/gms, '');
+
+/** Anchors as GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,0 +1,239 @@
+// The admin port: metrics with bounded label values, and probes that give the reason.
+
+import { truncateSync } from 'node:fs';
+import { METHODS } from 'node:http';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { VERSION } from '../../../src/package-files.ts';
+import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
+import { fixture, readRecords } from '../../support/files.ts';
+import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+import { adminOf, metricsOf, until } from '../../support/stress.ts';
+
+const ADA = '/a/api/?user=ada';
+const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson')];
+
+let path: string;
+let server: LocalServer;
+beforeAll(async () => {
+  path = await databaseOf(...FILES);
+  server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0', SLOW_REQUEST: '0' });
+});
+
+const requestsOf = async () => {
+  const metrics = await metricsOf(server);
+  return (variant: string, operation: string, status: number) =>
+    metrics.get(`vitrine_requests_total{variant="${variant}",operation="${operation}",status="${status}"}`) ??
+    0;
+};
+
+describe('requests', () => {
+  const items = `${ADA}&post=true`;
+  test.each<
+    [variant: string, operation: string, status: number, url: string, options: Parameters<typeof ask>[2]]
+  >([
+    ['a', 'profile', 200, ADA, {}],
+    ['a', 'profile', 304, ADA, { headers: { 'if-none-match': '*' } }],
+    ['a', 'profile', 404, '/a/api/?user=nobody', {}],
+    ['a', 'items', 200, items, {}],
+    ['b', 'items', 200, '/b/api/username/ada/shots', {}],
+    ['none', 'other', 405, '/b/api/username/ada/shots', { method: 'DELETE' }],
+    ['c', 'profile', 414, `/c/api/username/${'x'.repeat(300)}`, {}],
+    ['none', 'probe', 200, '/healthz', {}],
+    ['none', 'other', 404, '/nothing', {}],
+    ['none', 'other', 414, `/${'x'.repeat(9000)}`, {}],
+    [
+      'none',
+      'preflight',
+      204,
+      ADA,
+      { method: 'OPTIONS', headers: { origin: 'https://x.example', 'access-control-request-method': 'GET' } },
+    ],
+  ])('counts %s %s %i', async (variant, operation, status, url, options) => {
+    const before = (await requestsOf())(variant, operation, status);
+    for (let turn = 0; turn < 3; turn++) expect((await ask(server, url, options)).status).toBe(status);
+    // Reading the metrics counts as a probe, too.
+    expect((await requestsOf())(variant, operation, status)).toBe(before + (operation === 'probe' ? 4 : 3));
+  });
+
+  test('label values are bounded, whatever clients send', async () => {
+    for (const method of METHODS.filter((name) => name !== 'CONNECT')) await ask(server, ADA, { method });
+    for (let nr = 0; nr < 100; nr++) {
+      const urls = [
+        `/a/api/?user=u${nr}`,
+        `/b/api/username/u${nr}/shots`,
+        `/${nr}`,
+        `/metrics/${nr}`,
+        `/a/api/?post=${nr}`,
+      ];
+      await Promise.all(
+        urls.map((url) => ask(server, url, { headers: { host: `h${nr}.example`, 'user-agent': `a${nr}` } })),
+      );
+    }
+    await sendRaw(server, 'ODD / HTTP/1.1\r\n\r\n');
+    const labels = new Map<string, Set<string>>();
+    const counted = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith('vitrine_'));
+    for (const name of counted)
+      for (const [, label, value] of name.matchAll(/(\w+)="([^"]*)"/g))
+        labels.set(label as string, (labels.get(label as string) ?? new Set()).add(value as string));
+    expect([...labels.keys()].sort().join(' ')).toBe('kind le operation reason status variant version');
+    expect([...(labels.get('variant') ?? [])].sort()).toEqual(['a', 'b', 'c', 'none']);
+    const operations = ['items', 'other', 'page', 'preflight', 'probe', 'profile'];
+    expect(operations).toEqual(expect.arrayContaining([...(labels.get('operation') ?? [])]));
+    for (const status of labels.get('status') ?? []) expect(status).toMatch(/^[2345]\d\d$/);
+    expect(counted.length).toBeLessThan(400);
+  });
+
+  test('every request is counted in the histogram of durations, with its labels', async () => {
+    await ask(adminOf(server), '/healthz');
+    const metrics = await metricsOf(server);
+    const totals = new Map<string, number>();
+    for (const [name, value] of metrics) {
+      const labels = /^vitrine_requests_total\{(.*),status=/.exec(name)?.[1];
+      if (labels !== undefined) totals.set(labels, (totals.get(labels) ?? 0) + value);
+    }
+    expect(totals.size).toBeGreaterThan(5);
+    for (const [labels, total] of totals) {
+      const of = (name: string) =>
+        metrics.get(`vitrine_request_duration_seconds_${name}{${labels}}`) as number;
+      expect([labels, of('count')]).toEqual([labels, total]);
+      expect([labels, of('sum') > 0, of('sum') / total < 10]).toEqual([labels, true, true]);
+    }
+  });
+});
+
+describe('the data', () => {
+  const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
+  test('records by kind', async () => {
+    const linesWith = (file: string, member: string) =>
+      readRecords(fixture(file)).filter((record) => member in record).length;
+    expect(await records('microblog profile')).toBe(linesWith('microblog.ndjson', 'username'));
+    expect(await records('post')).toBe(linesWith('microblog.ndjson', 'user'));
+    expect(await records('portfolio profile')).toBe(linesWith('portfolio.ndjson', 'username'));
+    expect(await records('shot')).toBe(linesWith('portfolio.ndjson', 'user_id'));
+    await done(['import', '--database-url', path, '-'], {
+      input: '{"totalPost":"0","id":"777","username":"one more"}',
+    });
+    await until(
+      'one more',
+      async () => (await records('microblog profile')) === linesWith('microblog.ndjson', 'username') + 1,
+    );
+  });
+
+  test('the time of the last change, and of the last import, also when it changed nothing', async () => {
+    const times = async () => {
+      const metrics = await metricsOf(server);
+      return ['import', 'import_run'].map(
+        (name) => metrics.get(`vitrine_last_${name}_timestamp_seconds`) as number,
+      );
+    };
+    const run = () =>
+      done(['import', '--database-url', path, '-'], {
+        input: '{"totalPost":"0","id":"778","username":"the latest"}',
+      });
+    const [changed = 0, ran = 0] = await times();
+    for (const time of [changed, ran]) expect(Math.abs(time - Date.now() / 1000)).toBeLessThan(600);
+    await run();
+    const [changedThen = 0, ranThen = 0] = await times();
+    expect([changedThen > changed, ranThen > ran]).toEqual([true, true]);
+    await run();
+    const [changedLast = 0, ranLast = 0] = await times();
+    expect([changedLast, ranLast > ranThen]).toEqual([changedThen, true]);
+  });
+});
+
+test('refused requests, by reason', async () => {
+  const limited = await serveHere({ ADMIN_PORT: '0', RATE_LIMIT: '1/1h' });
+  for (const status of [200, 429, 429]) expect((await ask(limited, ADA)).status).toBe(status);
+  const metrics = await metricsOf(limited);
+  expect(metrics.get('vitrine_refused_requests_total{reason="rate"}')).toBe(2);
+  expect(metrics.get('vitrine_refused_requests_total{reason="overload"}')).toBe(0);
+});
+
+test('every row of the table is a metric, with its type and its help; those of the process are there as well', async () => {
+  const { body } = await ask(adminOf(server), '/metrics');
+  for (const { name, type, help } of METRICS.filter(({ read }) => read !== undefined))
+    expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+  for (const name of METRICS.map(({ name }) => name).filter((name) => /^(process|nodejs)_/.test(name)))
+    expect(body).toContain(`\n${name} `);
+  expect(body).toContain(`\nvitrine_ready 1\n`);
+  expect(body).toContain(`vitrine_build_info{version="${VERSION}"} 1\n`);
+});
+
+describe('ports', () => {
+  test('the main port has no metrics; both ports have probes, for GET and HEAD only', async () => {
+    expect((await ask(server, '/metrics')).status).toBe(404);
+    for (const port of [server, adminOf(server)]) {
+      expect(json(await ask(port, '/healthz'))).toEqual({ status: 'ok' });
+      expect(json(await ask(port, '/readyz'))).toEqual({ status: 'ready' });
+      for (const url of ['/healthz', '/readyz']) {
+        const head = await ask(port, url, { method: 'HEAD' });
+        expect([head.status, head.body, head.headers['cache-control']]).toEqual([200, '', 'no-store']);
+        expect((await ask(port, url, { method: 'POST' })).status).toBe(405);
+      }
+    }
+  });
+
+  test('the admin port has metrics in the Prometheus format, also for programs that send no Host, and no profiles', async () => {
+    const { status, headers, body } = await ask(adminOf(server), '/metrics');
+    expect([status, headers['content-type']]).toEqual([
+      200,
+      expect.stringMatching(/^text\/plain; version=[\d.]+/),
+    ]);
+    for (const line of body.split('\n').filter(Boolean))
+      expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/);
+    for (const url of [ADA, '/b/api/username/ada', '/', '/metrics/x']) {
+      const reply = await ask(adminOf(server), url);
+      expect([reply.status, json(reply).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    }
+    expect((await ask(adminOf(server), '/metrics', { method: 'DELETE' })).status).toBe(405);
+    const bytes = ['rubbish\r\n\r\n', 'GET /readyz HTTP/1.0\r\n\r\n'];
+    const replies = await Promise.all(bytes.map((one) => sendRaw(adminOf(server), one)));
+    expect(replies.flat().map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  test.each([
+    ['127.0.0.1:9090', 200],
+    ['[::1]:9090', 200],
+    ['localhost:9090', 200],
+    // A container's name.
+    ['vitrine:9090', 200],
+    ['evil.example', 421],
+    ['127.0.0.1.evil.example:9090', 421],
+    ['localhost.evil.example', 421],
+  ])(
+    'the admin port answers %s with %i: no web page reads it under a name of its own',
+    async (host, status) => {
+      for (const url of ['/healthz', '/readyz', '/metrics'])
+        expect((await ask(adminOf(server), url, { headers: { host } })).status).toBe(status);
+    },
+  );
+
+  test('requests to the admin port are not logged', () => {
+    expect(server.log.filter((line) => /"(slow )?request"/.test(line))).toEqual([]);
+  });
+});
+
+test('readyz gives the reason: unreadable data, or stopping', async () => {
+  const file = `${path}.apart`;
+  await done(['snapshot', '--database-url', path, file]);
+  const apart = await startServer({ DATABASE_URL: file, ADMIN_PORT: '0', SHUTDOWN_DELAY: '1h' });
+  truncateSync(file, 0);
+  for (const port of [apart, adminOf(apart)]) {
+    const reply = await until('not being ready', async () => {
+      const answer = await ask(port, '/readyz');
+      return answer.status === 503 && answer;
+    });
+    // The reason names files and hosts, so only the admin port shows it.
+    const reason = port === apart ? {} : { reason: expect.stringContaining(file) };
+    expect(json(reply)).toEqual({ status: 'not ready', ...reason });
+    expect((await ask(port, '/healthz')).status).toBe(200);
+  }
+  expect((await metricsOf(apart)).get('vitrine_ready')).toBe(0);
+  apart.child.kill('SIGTERM');
+  await until(
+    'its stopping',
+    async () => json(await ask(adminOf(apart), '/readyz')).reason === 'The server is stopping.',
+  );
+  expect((await ask(apart, '/readyz')).status).toBe(503);
+});

@@ -1,0 +1,24 @@
+// Runs the tests that depend on the store again on PostgreSQL: the files that name it by `storeName()`.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT } from '../support/files.ts';
+import { type Cluster, havePostgres, startCluster } from '../support/postgres-rig.ts';
+import { newDatabase, useStore } from '../support/rig.ts';
+
+const QUICK = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['**/*.slow.test.ts'] });
+
+if (havePostgres) {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.remove());
+  useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
+  for (const file of QUICK)
+    if (/\{storeName\(\)\}/.test(readFileSync(join(ROOT, file), 'utf8'))) await import(join(ROOT, file));
+}
+
+test.runIf(havePostgres)('each test has a database of its own', async () =>
+  expect(await newDatabase()).not.toBe(await newDatabase()),
+);

@@ -1,0 +1,132 @@
+// Migrating PostgreSQL databases of version 1.0: the result equals a fresh import and SQLite.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { computeEtag } from '../../../src/records/etag.ts';
+import { KINDS } from '../../../src/records/kinds.ts';
+import { normalise } from '../../../src/records/normalise.ts';
+import { checkDatabase, openServed, openWriter } from '../../../src/stores/open.ts';
+import { fixture, ROOT, readRecords, ugly } from '../../support/files.ts';
+import { bodyOf, exported, newPath } from '../../support/importing.ts';
+import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
+import { importInto, run } from '../../support/rig.ts';
+
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('date-ties.ndjson'),
+];
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** Records as INSERTs into the tables of version 1.0; of two with the same id the later wins. */
+function inserts(records: readonly object[]): string {
+  const statements = new Map<string, string>();
+  for (const record of records) {
+    const result = normalise(record);
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+    const { kind, id, userKey, owner, date, record: text } = result.row;
+    const { family } = KINDS[kind];
+    const values =
+      owner === '' ? [family, userKey, id, text, computeEtag(text)] : [family, owner, date, id, text];
+    const table = owner === '' ? 'profiles' : 'items';
+    statements.set(`${kind} ${id}`, `INSERT INTO ${table} VALUES (${values.map(quoted)});`);
+  }
+  return [...statements.values(), FILL_LISTS].join('\n');
+}
+
+const FILL_LISTS = `
+  INSERT INTO lists SELECT family, user_key, id, etag_of(items), items FROM (
+    SELECT family, user_key, id, (
+      SELECT '[' || coalesce(string_agg(record, ','), '') || ']' FROM (
+        SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
+        ORDER BY date DESC, id DESC LIMIT 15) AS newest) AS items
+    FROM profiles) AS built`;
+
+const LISTS =
+  'SELECT family, user_key, collection, CAST(owner AS text) AS owner, etag, body FROM lists ORDER BY family, user_key, collection';
+const PROFILES =
+  'SELECT family, user_key, CAST(id AS text) AS id, etag, record FROM profiles ORDER BY family, user_key';
+const WORDS = 'SELECT family, word, CAST(id AS text) AS id FROM words ORDER BY family, word, words.id';
+
+describe.runIf(havePostgres)('PostgreSQL', () => {
+  let cluster: Cluster;
+  let older: string;
+  let fresh: string;
+
+  async function databaseOfVersion1(records: readonly object[]): Promise<string> {
+    const name = await cluster.createDatabase();
+    const schema = readFileSync(join(ROOT, 'migrations/postgres/002-records.sql'), 'utf8');
+    await cluster.primary.sql(`${schema}; UPDATE vitrine SET schema = 2, generation = 7`, name);
+    await cluster.primary.sql(inserts(records), name);
+    return name;
+  }
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    older = await databaseOfVersion1(FILES.flatMap(readRecords));
+    await cluster.primary.sql(
+      'CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader',
+      older,
+    );
+    fresh = await cluster.createDatabase();
+    await importInto(cluster.url(fresh), FILES);
+  });
+  afterAll(() => cluster.remove());
+
+  test('a migrated database equals a fresh import', async () => {
+    const url = cluster.url(older);
+    expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(2, wanted \d+\)/);
+    await (await openWriter(url)).close();
+    for (const rows of [PROFILES, LISTS, WORDS]) {
+      const migrated = await cluster.primary.sql(rows, older);
+      expect(migrated.length).toBeGreaterThan(100);
+      expect(migrated).toEqual(await cluster.primary.sql(rows, fresh));
+    }
+    expect(await exported(url)).toEqual(await exported(cluster.url(fresh)));
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    expect((await cluster.primary.sql('SELECT id FROM posts', older)).length).toBeGreaterThan(20);
+  });
+
+  test('a role that could read before the migration can read after it', async () => {
+    const reader = await openServed(cluster.url(older, [cluster.primary], 'reader'), () => {});
+    expect(await reader.fault()).toBeUndefined();
+    expect(bodyOf(await reader.items('portfolio', 'ada', 'Shots'))).toContain('"Shots":[{');
+    expect((await reader.search('portfolio', 'ad', 9)).map(({ key }) => key)).toContain('ada');
+    await reader.close();
+  });
+
+  test('lists and ETags are the same as in SQLite, byte for byte', async () => {
+    const path = newPath();
+    await importInto(path, FILES);
+    expect(await exported(path)).toEqual(await exported(cluster.url(fresh)));
+    const file = new Database(path, { readonly: true });
+    for (const rows of [PROFILES, LISTS, WORDS])
+      expect(file.prepare(rows).all()).toEqual(await cluster.primary.sql(rows, fresh));
+    file.close();
+  });
+
+  test('views show the members as columns', async () => {
+    const found = await cluster.primary.sql(
+      "SELECT name FROM portfolio_profiles WHERE username = 'ada'",
+      fresh,
+    );
+    expect(found).toEqual([{ name: 'Ada Lindqvist' }]);
+    for (const view of ['microblog_profiles', 'posts', 'portfolio_profiles', 'shots'])
+      expect((await cluster.primary.sql(`SELECT * FROM ${view}`, fresh)).length).toBeGreaterThan(20);
+  });
+
+  test('importing the same records again writes no row', async () => {
+    const versions = () =>
+      cluster.primary.sql(
+        `SELECT 'profile', id, xmin FROM profiles UNION ALL SELECT 'item', id, xmin FROM items
+         UNION ALL SELECT 'list', owner, xmin FROM lists ORDER BY 1, 2`,
+        fresh,
+      );
+    const before = await versions();
+    await importInto(cluster.url(fresh), FILES);
+    expect(await versions()).toEqual(before);
+  });
+});

@@ -1,0 +1,364 @@
+// Operating on PostgreSQL: the start, roles, outages, restored backups, lost tables, slow networks, poolers, certificates.
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openServed, openWriter } from '../../../src/stores/open.ts';
+import type { Reader, StoreEvent } from '../../../src/stores/reader.ts';
+import { fixture, ndjson, tempFolder } from '../../support/files.ts';
+import { bodyOf } from '../../support/importing.ts';
+import { type ProxyOptions, startProxy } from '../../support/postgres-proxy.ts';
+import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
+import { addressOf, generationIn, load, unready } from '../../support/postgres-world.ts';
+import { folio } from '../../support/records.ts';
+import { ask, done, importInto, run, startServer } from '../../support/rig.ts';
+import { until } from '../../support/stress.ts';
+
+describe.runIf(havePostgres)('PostgreSQL in operation', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.remove());
+
+  const open: Reader[] = [];
+  afterAll(() => Promise.all(open.map((reader) => reader.close())));
+
+  async function serve(url: string): Promise<Reader> {
+    const reader = await openServed(url, () => {});
+    open.push(reader);
+    return reader;
+  }
+  const generationOf = async (reader: Reader) =>
+    generationIn(bodyOf(await reader.profile('microblog', 'user1')));
+  const reasonOf = async (reader: Reader) => (await reader.fault()) ?? '';
+
+  async function loaded(): Promise<{ database: string; url: string }> {
+    const database = await cluster.createDatabase();
+    const url = cluster.url(database);
+    await load(url, 1);
+    return { database, url };
+  }
+
+  async function behindProxy(options: ProxyOptions = {}) {
+    const { database } = await loaded();
+    const proxy = await startProxy(cluster.primary.port, options);
+    const url = `postgres://owner@${proxy.address}/${database}`;
+    return { database, proxy, url };
+  }
+
+  test('nodes create no tables, and are ready after the first import', async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
+    const nodes = await Promise.all(Array.from({ length: 5 }, start));
+    for (const node of nodes) {
+      expect(await unready(node)).toMatch(/has no tables of Vitrine yet: run `vitrine import`/);
+      await until('the log says so', async () => node.log.join().includes('run `vitrine import`'));
+      const reply = await ask(node, addressOf('user1', false));
+      expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1']);
+    }
+    expect(await done(['migrate', '--database-url', url])).toMatch(/migrated from schema 0 to schema \d+\n$/);
+    for (const node of nodes)
+      await until('tables', async () => /^Nothing was imported/.test((await unready(node)) ?? ''));
+    await load(url, 1);
+    for (const node of nodes) {
+      await until('ready', async () => (await ask(node, '/readyz')).status === 200);
+      expect(generationIn((await ask(node, addressOf('user1', false))).body)).toBe(1);
+    }
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+
+  test('a role that may only read serves and lists takedowns, and cannot write', async () => {
+    const database = await cluster.createDatabase();
+    await importInto(cluster.url(database), ['-'], ndjson(folio(1, 'ada'), folio(2, 'bob')));
+    await cluster.primary.sql(
+      `CREATE ROLE reader LOGIN PASSWORD 'hush'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
+      database,
+    );
+    await done(['takedown', '--database-url', cluster.url(database), '--family', 'portfolio', 'ada']);
+    const asReader = cluster.url(database, [cluster.primary], 'reader:hush');
+    const node = await startServer({ DATABASE_URL: asReader, TAKEDOWN_STATUS: '410' });
+    expect((await ask(node, '/b/api/username/bob')).status).toBe(200);
+    expect((await ask(node, '/b/api/username/ada')).status).toBe(410);
+    await node.stop();
+    expect(await done(['takedown', '--database-url', asReader, '--list'])).toMatch(/ portfolio {2}user {2}/);
+    const refused = await run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: asReader } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitrine: The database at \S+ does not allow this role to do that\.\n$/),
+    ]);
+    expect([...node.log, refused.stderr, refused.stdout].join()).not.toContain('hush');
+  });
+
+  test('a server with few free connections is read over those available', async () => {
+    const { database } = await loaded();
+    await cluster.primary.sql(
+      'CREATE ROLE few LOGIN CONNECTION LIMIT 3; GRANT SELECT ON ALL TABLES IN SCHEMA public TO few',
+      database,
+    );
+    const faults: string[] = [];
+    const url = cluster.url(database, [cluster.primary], 'few');
+    const reader = await openServed(url, ({ type, message }) => {
+      if (type === 'data-fault') faults.push(message);
+    });
+    open.push(reader);
+    // A lookup that has waited for a second is refused, which a busy machine may come to: then the client asks again.
+    const ask = async () => {
+      try {
+        return bodyOf(await reader.profile('microblog', 'user1'));
+      } catch (error) {
+        expect((error as Error).message).toMatch(/no connection to spare|took too long/);
+        return undefined;
+      }
+    };
+    const bodies = await Promise.all(Array.from({ length: 200 }, () => until('an answer', ask)));
+    expect(new Set(bodies).size).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
+  test('lookups wait for the first import, even if it holds nothing', async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    const warnings: string[] = [];
+    await run(['migrate', '--database-url', url]);
+    const reader = await openServed(url, ({ type, message }) => {
+      if (type === 'data-warning') warnings.push(message);
+    });
+    open.push(reader);
+    expect(await reader.fault()).toMatch(/^Nothing was imported/);
+    expect(warnings).toContainEqual(expect.stringMatching(/^Nothing was imported .*run `vitrine import`/));
+    await expect(reader.profile('microblog', 'user1')).rejects.toThrow(/^Nothing was imported/);
+    const writer = await openWriter(url);
+    const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+    await load.finish();
+    await writer.close();
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await reader.profile('microblog', 'user1')).toBeUndefined();
+  });
+
+  test('a poll whose connection was closed in between connects again, and no host is reported', async () => {
+    const { database, url } = await loaded();
+    const events: StoreEvent[] = [];
+    const reader = await openServed(url, (event) => events.push(event));
+    open.push(reader);
+    const poller = `FROM pg_stat_activity WHERE datname = '${database}' AND state = 'idle' AND query LIKE '%has_table_privilege%pg_is_in_recovery%'`;
+    const find = async () => (await cluster.primary.sql(`SELECT pid ${poller}`))[0]?.pid;
+    const before = await find();
+    events.length = 0;
+    await cluster.primary.sql(`SELECT pg_terminate_backend(pid) ${poller}`);
+    await until('another connection', async () => ![before, undefined].includes(await find()));
+    expect(events).toEqual([]);
+  });
+
+  test('a table that is empty for a moment, as while a dump is restored, is 503 until it is filled, with the same data too', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    expect(await generationOf(reader)).toBe(1);
+    await cluster.primary.sql('CREATE TABLE kept AS TABLE vitrine; DELETE FROM vitrine', database);
+    const lookup = async () => await reader.profile('microblog', 'user1');
+    await expect(lookup()).rejects.toThrow(/has no row in its table vitrine/);
+    await until('the poll', async () => /no row in its table vitrine/.test(await reasonOf(reader)));
+    await expect(lookup()).rejects.toThrow(/has no row in its table vitrine/);
+    for (const command of [['migrate'], ['check'], ['import', fixture('microblog.ndjson')]])
+      expect((await run([...command, '--database-url', url])).stderr).toMatch(/no row in its table vitrine/);
+    await cluster.primary.sql('INSERT INTO vitrine SELECT * FROM kept', database);
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await generationOf(reader)).toBe(1);
+    await load(url, 2);
+    await until('the import', async () => (await generationOf(reader)) === 2);
+  });
+
+  test('during an outage all lookups get the same error', async () => {
+    const { proxy, url } = await behindProxy();
+    const reader = await serve(url);
+    proxy.close();
+    await until('away', async () => (await reasonOf(reader)).includes('refuses connections'));
+    const lookups = Array.from({ length: 50 }, async () => await reader.profile('microblog', 'user1'));
+    const errors = (await Promise.allSettled(lookups)).map((result) => 'reason' in result && result.reason);
+    expect([...new Set(errors.map(String))]).toEqual([
+      `StoreError: The database at ${proxy.address} refuses connections.`,
+    ]);
+  });
+
+  test('a restored backup is refused without asking the database, until its generation is new', async () => {
+    const { database, proxy, url } = await behindProxy();
+    const reader = await serve(url);
+    await until('ready', async () => (await reader.fault()) === undefined);
+    await cluster.primary.sql('UPDATE vitrine SET generation = 1', database);
+    await until('behind', async () => (await reasonOf(reader)).includes('behind'));
+    await expect(reader.profile('microblog', 'user1')).rejects.toThrow('behind');
+    const asked = proxy.sent().split('user1').length;
+    const refused = Array.from({ length: 200 }, async () => await reader.profile('microblog', 'user1'));
+    expect((await Promise.allSettled(refused)).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(proxy.sent().split('user1').length).toBe(asked);
+    await cluster.primary.sql(
+      'UPDATE vitrine SET generation = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
+      database,
+    );
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await generationOf(reader)).toBe(1);
+    proxy.close();
+  });
+
+  test('lookups wait for tables that are locked, on one host after the other, and no host is reported', async () => {
+    const { database, proxy } = await behindProxy();
+    const events: StoreEvent[] = [];
+    const url = `postgres://owner@${proxy.address},${cluster.primary.address}/${database}`;
+    const reader = await openServed(url, (event) => events.push(event));
+    open.push(reader);
+    const release = await cluster.primary.hold('LOCK TABLE profiles, lists', database);
+    const before = events.length;
+    // More than there are connections.
+    const lookups = Array.from({ length: 50 }, async () =>
+      bodyOf(await reader.items('microblog', 'user1', 'posts')),
+    );
+    // Each statement is cancelled after three seconds: then the lookup waits on the other host.
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
+    await until('a wait', async () => (await cluster.primary.sql(waiting)).length > 10);
+    const [first] = await cluster.primary.sql(
+      waiting.replace('SELECT', 'SELECT min(query_start)::text AS start'),
+    );
+    const later = `${waiting} AND query_start > '${first?.start}'::timestamptz + interval '2.9 seconds'`;
+    await until('a second wait', async () => (await cluster.primary.sql(later)).length > 10);
+    expect(await reader.fault()).toBeUndefined();
+    await release();
+    for (const body of await Promise.all(lookups)) expect(body).toContain('"posts":[{');
+    expect(events.slice(before)).toEqual([]);
+    proxy.close();
+  });
+
+  test('profile and items of a person, of a page or a feed, are of one generation', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    let going = true;
+    const change = async () => {
+      for (let turn = 1; going; turn++)
+        await cluster.primary.sql(
+          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET body = body_of('{"posts":[${turn}]}');
+           UPDATE items SET record = '[${turn}]'; COMMIT`,
+          database,
+        );
+    };
+    const changes = change();
+    const seen = new Set<string>();
+    await until('ten versions', async () => {
+      const history = await reader.history('microblog', 'user1', { limit: 1 });
+      const profile = bodyOf(history?.profile);
+      if (profile.length < 10) expect(history?.items[0]?.record).toBe(profile);
+      return seen.add(profile).size > 10;
+    });
+    going = false;
+    await changes;
+  });
+
+  test.each(['items', 'lists'])('a lost table is named, and the advice helps: %s', async (table) => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    await cluster.primary.sql(`DROP TABLE ${table} CASCADE`, database);
+    const advice = `has lost tables (${table}): restore it from a backup, or import everything into a new database.`;
+    await until('not ready', async () => (await reasonOf(reader)).endsWith(advice));
+    for (const args of [['import', fixture('microblog.ndjson')], ['check']]) {
+      const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(advice)]);
+    }
+  });
+
+  test('a role without SELECT is reported', async () => {
+    const { database } = await loaded();
+    await cluster.primary.sql(
+      'CREATE ROLE blind LOGIN; GRANT SELECT ON vitrine, profiles, items TO blind',
+      database,
+    );
+    const reader = await serve(cluster.url(database, [cluster.primary], 'blind'));
+    expect(await reasonOf(reader)).toMatch(/does not let this role read: GRANT SELECT/);
+    await cluster.primary.sql('GRANT SELECT ON lists TO blind', database);
+    await until('ready', async () => (await reader.fault()) === undefined);
+  });
+
+  test('a host that accepts connections but never responds is abandoned after connect_timeout', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as { port: number };
+    const { database } = await loaded();
+    const one = await serve(`postgres://owner@127.0.0.1:${port}/${database}?connect_timeout=1`);
+    expect(await one.fault()).toBe(`The database at 127.0.0.1:${port} does not answer.`);
+    // With a second host that responds, it does not matter.
+    const both = await serve(
+      `postgres://owner@127.0.0.1:${port},${cluster.primary.address}/${database}?connect_timeout=999`,
+    );
+    expect(await generationOf(both)).toBe(1);
+    silent.close();
+  });
+
+  test.each([
+    ['directly', {}],
+    ['through a pooler that drops the options of a session', { dropsOptions: true }],
+  ])('no lookup can write, %s', async (_, options) => {
+    const { database, proxy, url } = await behindProxy(options);
+    const reader = await serve(url);
+    expect(await generationOf(reader)).toBe(1);
+    expect(bodyOf(await reader.items('microblog', 'user1', 'posts'))).toContain('"posts":[{');
+    // Behind a pooler the next transaction may reach a server process that has not prepared the statement.
+    expect(proxy.sent().includes('profile\0SELECT')).toBe(!('dropsOptions' in options));
+    // A table that writes when it is read.
+    await cluster.primary.sql(
+      `CREATE TABLE trapped (n integer);
+       ALTER TABLE profiles RENAME TO real_profiles;
+       CREATE FUNCTION trap() RETURNS text LANGUAGE sql VOLATILE AS 'INSERT INTO trapped VALUES (1) RETURNING ''etag''';
+       CREATE VIEW profiles AS SELECT family, user_key, id, trap() AS etag, record, served, packed FROM real_profiles`,
+      database,
+    );
+    await expect(reader.profile('microblog', 'user2')).rejects.toThrow(/read-only/);
+    expect(await cluster.primary.sql('SELECT * FROM trapped', database)).toEqual([]);
+    proxy.close();
+  });
+
+  describe('encrypted', () => {
+    const folder = tempFolder();
+    const certificate = join(folder, 'server.crt');
+
+    beforeAll(async () => {
+      const options = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=vitrine';
+      const files = ['-keyout', join(folder, 'server.key'), '-out', certificate];
+      const more = ['-addext', 'subjectAltName=IP:127.0.0.1', ...files];
+      execFileSync('openssl', [...options.split(' '), ...more], { stdio: 'ignore' });
+      await cluster.encrypt(join(folder, 'server.key'), certificate);
+    });
+
+    test('verify-full with an IP address proves the host, without a warning', async () => {
+      const { url } = await loaded();
+      const env = { DATABASE_URL: `${url}?sslmode=verify-full&sslrootcert=${certificate}` };
+      const { code, stdout, stderr } = await run(['export'], { env });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout.split('\n')).toHaveLength(101);
+      const server = await startServer(env);
+      await server.stop();
+      expect(server.log.join('')).not.toContain('Warning');
+    });
+
+    test('works with a round trip of 200 ms to the database', async () => {
+      const { proxy, url } = await behindProxy({ delay: 100 });
+      const secure = `${url}?sslmode=verify-full&sslrootcert=${certificate}`;
+      const reader = await serve(secure);
+      expect(await generationOf(reader)).toBe(1);
+      const { stdout } = await run(['export'], { env: { DATABASE_URL: secure } });
+      expect(stdout.split('\n')).toHaveLength(101);
+      proxy.close();
+    });
+
+    test.each([
+      ['an authority that is unknown', '127.0.0.1', '', /has a certificate that is not trusted: name its/],
+      ['another name', 'localhost', `&sslrootcert=${certificate}`, /a certificate for another host name\./],
+      [
+        'no such file',
+        '127.0.0.1',
+        '&sslrootcert=/nowhere',
+        /^vitrine: sslrootcert=\/nowhere cannot be read/,
+      ],
+    ])('verify-full refuses %s with one message', async (_, host, more, words) => {
+      const url = `postgres://owner@${host}:${cluster.primary.port}/postgres?sslmode=verify-full${more}`;
+      const { code, stderr } = await run(['export'], { env: { DATABASE_URL: url } });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
+      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    });
+  });
+});

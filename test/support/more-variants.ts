@@ -1,0 +1,19 @@
+// Adds a variant of a known style, and one of a style of its own, before other modules read the tables. Import it first.
+import { COLLECTIONS, STYLE_NAMES, STYLES, VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
+
+const styles = { short: { profile: '/u/:username', items: '/u/:username/all' } };
+const variants = {
+  d: {
+    style: 'path',
+    family: 'portfolio',
+    collection: 'Works',
+    about: 'Design portfolio: like variant B, but the shots are listed as `Works`.',
+  },
+  e: { style: 'short', family: 'microblog', collection: 'notes', about: 'Microblog with short addresses.' },
+};
+
+Object.assign(STYLES, styles);
+Object.assign(VARIANTS, variants);
+(STYLE_NAMES as string[]).push(...Object.keys(styles));
+(VARIANT_NAMES as string[]).push(...Object.keys(variants));
+(COLLECTIONS as string[]).push(...Object.values(variants).map(({ collection }) => collection));

@@ -1,0 +1,293 @@
+// The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CHECKS, diagnose } from '../../../src/tools/doctor/doctor.ts';
+import type { Send } from '../../../src/tools/doctor/site.ts';
+import { fixture } from '../../support/files.ts';
+import { freePort } from '../../support/free-port.ts';
+import { withoutProxy } from '../../support/fronts.ts';
+import { startSite } from '../../support/mirror-site.ts';
+import { runNginx } from '../../support/proxies.ts';
+import { databaseOf, type LocalServer, run } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+let server: LocalServer;
+beforeAll(async () => {
+  server = await serveHere({
+    DATABASE_URL: await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson')),
+  });
+});
+
+/** What nginx is told in addition to the correct configuration, or instead of it. */
+interface Change {
+  readonly add?: string;
+  readonly pass?: string;
+  readonly server?: string;
+  readonly location?: string;
+  readonly gzip?: string;
+  readonly base?: string;
+}
+/** A text is what is added. The words tell findings of one check apart. */
+type Case = readonly [what: string, change: string | Change, broken: string, words?: string];
+
+const A = { base: '/a' };
+const CUT = 'the query is cut off';
+const CORS = 'Access-Control-Allow-Origin';
+const CACHE = 'proxy_cache OWN; add_header X-Cache-Status $upstream_cache_status always;';
+const HOST_KEY = 'proxy_cache_key $http_host$request_uri;';
+const IGNORE = `${CACHE} proxy_ignore_headers Cache-Control Expires;`;
+const KEPT_FOR_A_DAY = `${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`;
+const UNSAID = KEPT_FOR_A_DAY.replace(/add_header.*?;/, '');
+const KEEP = 'add_header Cache-Control "public, max-age=3600" always;';
+const SPELLINGS = 'proxy_cache_key $http_host$uri$http_accept_encoding;';
+const BLIND = `${CACHE} ${HOST_KEY} proxy_ignore_headers Vary;`;
+const NO_PATH = { location: '/b/api/username/', add: 'rewrite ^ /b/api/username/ break;' };
+const FILTER = 'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;';
+const SMALL = 'client_header_buffer_size 1k; large_client_header_buffers 4';
+const UNPACKED = 'proxy_set_header Accept-Encoding "";';
+const CASES: readonly Case[] = [
+  ['nothing', '', '', 'ok              address          variant b at'],
+  ['nothing, variant c', { base: '/c' }, '', 'variant c at'],
+  ['nothing, asked at the root', { base: '' }, '', 'variant a at'],
+  ['the prefix cut off', { location: '/b/', pass: 'http://UPSTREAM/' }, 'address, encoded names', '/b/b'],
+  ['a prefix put before', { pass: 'http://UPSTREAM/x$request_uri' }, 'address', 'serves nothing at this'],
+  ['nothing behind it', { pass: 'http://127.0.0.1:1' }, 'address', 'the proxy does not reach Vitrine'],
+  ['a redirect', 'return 301 https://x.example/y;', 'address', 'redirects to "https://x.example/y'],
+  ['Host set twice', 'proxy_set_header Host two.example;', 'address', '400 HOST_MISSING: An HTTP/1.1'],
+  ['a page of its own', 'return 200 "<html>";', 'address', 'which is not from Vitrine'],
+  ['names decoded by it', { location: '/b/', pass: 'http://UPSTREAM/b/' }, 'encoded names', '%2F (slash)'],
+  ['one address for all', { ...A, location: '/a/api', add: 'rewrite ^ /a/api/? break;' }, 'query', CUT],
+  ['the path cut off', NO_PATH, 'encoded names', 'the path is cut off'],
+  ['the query cut off', { ...A, pass: 'http://UPSTREAM$uri' }, 'query', CUT],
+  ['post cut off', { ...A, pass: 'http://UPSTREAM$uri?user=$arg_user' }, 'query', '`post=true` does not'],
+  ['a cache by path', { ...A, add: 'proxy_cache OWN; proxy_cache_key $uri;' }, 'query', 'the cache key'],
+  ['HEAD refused', 'if ($request_method = HEAD) { return 405; }', 'HEAD'],
+  ['another type', 'proxy_hide_header Content-Type; add_header Content-Type text/plain;', 'content type'],
+  ['own error pages', 'proxy_intercept_errors on; error_page 400 404 /sorry.html;', 'error bodies, CORS'],
+  ['CORS twice', `add_header ${CORS} * always;`, 'CORS', 'comes twice with 200, "*, *"'],
+  ['CORS only on success', `proxy_hide_header ${CORS}; add_header ${CORS} *;`, 'CORS', 'is missing from 404'],
+  ['no preflight', 'if ($request_method = OPTIONS) { return 405; }', 'CORS', 'preflight (OPTIONS) gets 405'],
+  ['ETag hidden', 'proxy_hide_header ETag;', 'ETag'],
+  ['a filter', FILTER, '', 'weakened on the way, which still works'],
+  ['If-None-Match dropped', 'proxy_set_header If-None-Match "";', '304'],
+  ['Cache-Control hidden', 'proxy_hide_header Cache-Control;', '304, Cache-Control, error caching'],
+  ['caching forbidden', 'expires -1;', 'Cache-Control', 'forbids caching: "no-cache"'],
+  ['a cookie added', 'add_header Set-Cookie a=b;', 'Cache-Control', 'Set-Cookie is added'],
+  ['errors told to be kept', KEEP, 'Cache-Control, error caching', 'a 404 may be cached for 3600 s'],
+  ['errors kept', `${IGNORE} proxy_cache_valid any 10m;`, 'error caching, cache key', 'a 400 comes from a'],
+  ['404s kept for a day', `${KEPT_FOR_A_DAY} ${HOST_KEY}`, 'error caching', 'after 6.5 s'],
+  ['404s kept as they may be', `${CACHE} ${HOST_KEY}`, '', 'a 404 is cached for 5 s'],
+  ['a cache that does not say so', UNSAID, '', 'could not tell  error caching'],
+  ['one cache entry for all hosts', `${CACHE} proxy_cache_key $request_uri;`, 'cache key'],
+  ['a copy for each parameter', `${CACHE} ${HOST_KEY}`, '', 'parameters fill the cache'],
+  ['a copy for each spelling of Accept-Encoding', `${CACHE} ${SPELLINGS}`, '', 'a copy for each spelling'],
+  ['Accept-Encoding dropped', UNPACKED, '', 'the proxy compresses each answer again'],
+  ['header buffers of 1 KB', { server: `${SMALL} 1k;` }, 'header size', '3 KB in the address, gets 414'],
+  ['header buffers of 3.5 KB', { server: `${SMALL} 3500;` }, 'header size', '4 KB of cookies gets 400'],
+  ['a weak ETag of its own', `proxy_hide_header ETag; add_header ETag 'W/"own"';`, 'ETag, 304'],
+  ['a cache that keeps nothing', `${CACHE} proxy_no_cache 1;`, 'cache', 'no proxy_no_cache'],
+  ['Vary ignored', { gzip: 'off', add: BLIND }, 'compression', 'follow Vary: Accept-Encoding'],
+  ['no compression', { gzip: 'off', add: UNPACKED }, 'compression', 'gzip would save most of them'],
+  ['no Vary', 'gzip_vary off; proxy_hide_header Vary;', 'compression', 'Vary: Accept-Encoding is missing'],
+  ['HTTP/1.0 to Vitrine', 'proxy_http_version 1.0;', 'HTTP to Vitrine'],
+  ['connections closed', 'keepalive_timeout 0;', 'connections'],
+];
+
+const changeIn = ([, change]: Case): Change => (typeof change === 'string' ? { add: change } : change);
+
+/** A server block that is correct except for the case. */
+function serverBlock(one: Case, port: number): string {
+  const {
+    add = '',
+    pass = 'http://UPSTREAM',
+    location = '/',
+    gzip = 'on',
+    server: more = '',
+  } = changeIn(one);
+  const version = add.includes('proxy_http_version') ? '' : 'proxy_http_version 1.1;';
+  const vary = add.includes('gzip_vary') ? '' : 'gzip_vary on;';
+  return `server {
+    listen 127.0.0.1:${port};
+    ${more}
+    gzip ${gzip}; gzip_types application/json; gzip_proxied any; ${vary}
+    location = /healthz { proxy_pass http://UPSTREAM; ${version} }
+    location = /sorry.html { internal; return 404 "<html>sorry"; }
+    location ${location} {
+      ${version} ${add}
+      proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
+      proxy_pass ${pass};
+    }
+  }`
+    .replaceAll('UPSTREAM', `127.0.0.1:${server.port}`)
+    .replaceAll('proxy_cache OWN', `proxy_cache of${port}`);
+}
+
+/** The checks that a report calls broken. */
+const brokenIn = (report: string) =>
+  [...report.matchAll(/^broken {8} {2}(.+?) {2}/gm)].map(([, name]) => name);
+
+describe.skipIf(withoutProxy('nginx'))('nginx', () => {
+  const ports = new Map<string, number>();
+  beforeAll(async () => {
+    const free = new Set<number>();
+    while (free.size < CASES.length) free.add(await freePort());
+    const blocks = [...free].map((port, index) => {
+      const one = CASES[index] as Case;
+      ports.set(one[0], port);
+      return serverBlock(one, port);
+    });
+    const caches = [...ports.values()].map(
+      (port) => `proxy_cache_path CACHE/${port} keys_zone=of${port}:1m;`,
+    );
+    await runNginx([...caches, ...blocks].join('\n'), [...ports.values()]);
+  });
+
+  // The doctor waits for caches: several at a time.
+  test.concurrent.each(CASES.map((one) => [one[0], one] as const))('with %s', async (what, one) => {
+    const [, , expected, words = ''] = one;
+    const { base = '/b' } = changeIn(one);
+    const { report, broken } = await diagnose({
+      base: new URL(`http://127.0.0.1:${ports.get(what)}${base}`),
+      timeout: 10_000,
+    });
+    const names = expected.split(', ').filter(Boolean);
+    expect([brokenIn(report), broken]).toEqual([names, names.length]);
+    expect(report).toContain(words);
+    for (const { name } of CHECKS) expect(report.includes(`To fix ${name}\n  `)).toBe(names.includes(name));
+  });
+
+  test('from the command line: what is broken, how to fix it, and the exit code', async () => {
+    const { code, stdout, stderr } = await run(['doctor', `http://127.0.0.1:${ports.get('CORS twice')}/b/`]);
+    expect([code, stderr]).toEqual([1, 'vitrine: 1 check found something broken\n']);
+    expect(brokenIn(stdout)).toEqual(['CORS']);
+    expect(stdout).toContain('\nTo fix CORS\n  Remove whatever adds, sets or hides');
+    expect(stdout).toMatch(/\nCompare your proxy with what `vitrine print nginx` or .*\n$/);
+  });
+});
+
+test('without an existing user it checks what it can, and exits with 1', async () => {
+  const args = ['doctor', `${server.url}/b`, '--user', 'no-such-user'];
+  const { code, stdout, stderr } = await run(args);
+  expect(brokenIn(stdout)).toEqual([]);
+  expect(stdout).toMatch(/^could not tell {2}ETag +needs an existing user: specify one with --user NAME$/m);
+  expect(stdout).toMatch(/^ok +error bodies /m);
+  expect([code, stderr]).toEqual([1, 'vitrine: 9 checks could not be made\n']);
+});
+
+test('a wrong --variant is recognised by the name of the list', async () => {
+  const { report } = await diagnose({ base: new URL(`${server.url}/c`), variant: 'b', timeout: 10_000 });
+  expect(report).toMatch(/^broken +address +is not variant b: its list is called Posts, not Shots$/m);
+});
+
+describe('a deployment with a rate limit', () => {
+  const limited = (rate: string, more: Record<string, string> = {}) =>
+    serveHere({ RATE_LIMIT: rate, CACHE_CONTROL: 'max-age=15', ...more });
+
+  test('a limit that resets soon is waited for', async () => {
+    const { url } = await limited('40/1s');
+    const { report, broken, unchecked } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
+    expect([brokenIn(report), broken, unchecked]).toEqual([[], 0, 0]);
+  });
+
+  test.each([5, 20])(
+    'of %i an hour: checks that it prevents are not reported as broken',
+    async (requests) => {
+      const { url } = await limited(`${requests}/1h`);
+      const { report, broken, unchecked } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
+      expect([brokenIn(report), broken]).toEqual([[], 0]);
+      expect(unchecked).toBeGreaterThan(5);
+      expect(report).toContain('too many requests (429), try again in 3');
+      expect(report).toContain('exempt this address with RATE_LIMIT_EXEMPT');
+    },
+  );
+
+  test.each([
+    [{}, 'a forged X-Forwarded-For is not believed'],
+    [{ TRUST_PROXY: 'loopback' }, 'believes an X-Forwarded-For that the client sent, but from here'],
+  ])('with %o', async (settings, words) => {
+    const { url } = await limited('10000/1h', settings);
+    const { report } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
+    expect(report).toMatch(new RegExp(`^could not tell +client address .*${words}`, 'm'));
+  });
+
+  /** Deployments that one machine cannot run. */
+  test.each([
+    ['believes any client', (forged: boolean, count: number) => (forged ? 99 : 99 - count), 'broken'],
+    ['counts other clients as this one', (_: boolean, count: number) => 900 - 5 * count, 'could not tell'],
+  ])('that %s', async (_, remaining, state) => {
+    const check = CHECKS.find(({ name }) => name === 'client address') as (typeof CHECKS)[number];
+    let count = 0;
+    const send: Send = async (_path, headers = {}) => {
+      const left = remaining('x-forwarded-for' in headers, ++count);
+      return { status: 404, headers: {}, body: Buffer.from(''), all: () => [`"default";r=${left};t=60`] };
+    };
+    const origin = new URL('https://profiles.example.org');
+    const finding = await check.run({ send, lookups: () => ({}), nobody: 'nobody', origin } as never);
+    expect(finding.state).toBe(state);
+  });
+});
+
+const COPY = `/media/${'ab'.repeat(32)}.png`;
+const GOOD = {
+  'content-type': 'image/png',
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+};
+test.each<[what: string, url: string, headers: Record<string, string>, state: string, words: string]>([
+  ['as it was sent', COPY, GOOD, 'ok', 'copies arrive as they were sent'],
+  ['missing', `${COPY}?`, GOOD, 'broken', 'a copy gets 404'],
+  [
+    'of another type',
+    COPY,
+    { ...GOOD, 'content-type': 'text/html' },
+    'broken',
+    'is "text/html", not image/png',
+  ],
+  ['not kept', COPY, { ...GOOD, 'cache-control': 'max-age=60' }, 'broken', 'of a copy is "max-age=60"'],
+  ['guessed', COPY, { ...GOOD, 'x-content-type-options': '' }, 'broken', 'nosniff is missing'],
+  ['a document', COPY, { ...GOOD, 'content-security-policy': '' }, 'broken', 'sandbox is missing'],
+  ['elsewhere', `https://other.example${COPY}`, GOOD, 'could not tell', 'which was not asked'],
+  ['private', `http://10.0.0.1${COPY}`, GOOD, 'broken', 'which visitors cannot reach'],
+  ['no copy', 'https://other.example/a.png', GOOD, 'ok', 'names no copied pictures'],
+])('a picture that is %s', async (_, path, headers, state, words) => {
+  const origin = new URL('https://profiles.example.org');
+  const avatar = new URL(path, origin).href;
+  const send: Send = async (asked) => ({
+    status: asked === COPY && path.endsWith('?') ? 404 : 200,
+    headers,
+    body: Buffer.from(JSON.stringify({ avatar })),
+    all: (name) => [(headers as Record<string, string>)[name] ?? ''],
+  });
+  const check = CHECKS.find(({ name }) => name === 'pictures') as (typeof CHECKS)[number];
+  const finding = await check.run({ send, origin, user: 'ada', profile: '/p', items: '/i' } as never);
+  expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
+});
+
+test.each(['(ada', '[x', 'élodie', '\u{1f5bc}'])('published files of a user called %s', async (user) => {
+  const profile = JSON.stringify({ username: user });
+  const { url } = await startSite((request, response) => {
+    const isFile = request.url === '/published.json';
+    const isKnown = decodeURIComponent(request.url ?? '').endsWith(`/api/username/${user}`);
+    response.setHeader('content-type', 'application/json; charset=utf-8');
+    response.writeHead(isFile || isKnown ? 200 : 404).end(isFile ? '{"published":"nginx"}' : profile);
+  });
+  const { report } = await diagnose({ base: new URL(`${url}/b`), variant: 'b', user, timeout: 10_000 });
+  expect(report).toMatch(/^ok +address .*; files of `vitrine publish` for nginx/m);
+});
+
+test('nothing listens', async () => {
+  const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^broken +address +connection refused: nothing listens there\n/);
+});
+
+test('control characters of another server do not reach the terminal', async () => {
+  const { url } = await startSite((_, response) =>
+    response.setHeader('content-type', 'text/\u009b31m').end('\u001b[2J'),
+  );
+  const { code, stdout } = await run(['doctor', url]);
+  expect(code).toBe(1);
+  expect(stdout).toContain('which is not from Vitrine');
+  expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+});

@@ -1,0 +1,225 @@
+// Small files of copies, for phones: how they are made, what pages know of them, and that they share the fate of their copy.
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { openReader } from '../../../src/stores/open.ts';
+import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
+import { loadShrink, type Shrink } from '../../../src/tools/media/small-files.ts';
+import { tempFile } from '../../support/files.ts';
+import { copiesIn, fetchInto, MEDIA_URL } from '../../support/media-folder.ts';
+import { startFiles } from '../../support/mirror-site.ts';
+import { folio, shot } from '../../support/records.ts';
+import { ask, databaseOf, done, run } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+type Maker = (width: number, height: number) => Sharp;
+
+const solid: Maker = (width, height) =>
+  sharp({ create: { width, height, channels: 3, background: '#c03020' }, limitInputPixels: false });
+/** As large as photos are. */
+const noise: Maker = (width, height) =>
+  sharp({
+    create: {
+      width,
+      height,
+      channels: 3,
+      background: '#888',
+      noise: { type: 'gaussian', mean: 128, sigma: 30 },
+    },
+  });
+const glass: Maker = (width, height) =>
+  sharp({ create: { width, height, channels: 4, background: { r: 255, g: 0, b: 0, alpha: 0.5 } } });
+
+const jpeg = (picture: Sharp) => picture.jpeg({ quality: 95 }).toBuffer();
+/** Lies on its side: browsers turn it. */
+const turned = (picture: Sharp) => picture.withMetadata({ orientation: 6 }).jpeg().toBuffer();
+const animated = async () => {
+  const frames = [await solid(600, 4).png().toBuffer(), await glass(600, 4).png().toBuffer()];
+  return sharp(frames, { join: { animated: true } })
+    .gif()
+    .toBuffer();
+};
+
+describe('a copy', () => {
+  let shrink: Shrink;
+  beforeAll(async () => {
+    shrink = (await loadShrink()) as Shrink;
+  });
+
+  test.each<[what: string, body: () => Promise<Buffer>, facts: object]>([
+    ['a photo', () => jpeg(noise(1600, 1200)), { width: 1600, height: 1200, small: [480, 960] }],
+    ['a middling picture', () => jpeg(noise(700, 350)), { width: 700, height: 350, small: [480] }],
+    ['a small picture', () => jpeg(solid(480, 480)), { width: 480, small: [], color: 'bf3020' }],
+    ['a photo that is turned', () => turned(noise(800, 600)), { width: 600, height: 800, small: [480] }],
+    ['one that lets its background through', () => glass(600, 300).png().toBuffer(), { color: null }],
+    [
+      'a grey one',
+      () => noise(300, 300).greyscale().png().toBuffer(),
+      { color: expect.stringMatching(/^([78].)\1\1$/) },
+    ],
+    ['an animation', animated, { width: 600, height: 4, small: [] }],
+    [
+      'one whose small file would be larger',
+      () => noise(500, 400).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
+      { width: 500, small: [] },
+    ],
+    [
+      'one that is too tall for WebP',
+      () => solid(500, 17_500).png().toBuffer(),
+      { height: 17_500, small: [] },
+    ],
+    ['one with too many pixels', () => solid(12_000, 5_000).png().toBuffer(), { width: 0, small: [] }],
+    [
+      'one that is cut off',
+      async () => (await jpeg(noise(900, 900))).subarray(0, 9000),
+      { width: 0, small: [] },
+    ],
+    ['no picture', async () => Buffer.from('GIF89a and nothing more'), { width: 0, height: 0, color: null }],
+  ])('that is %s', async (_, make, facts) => {
+    const body = await make();
+    const made: Record<number, Buffer> = {};
+    const found = await shrink(tempFile('picture', body), body.length, async (width, small) => {
+      made[width] = small;
+    });
+    expect(found).toMatchObject(facts);
+    expect(Object.keys(made).map(Number)).toEqual(found.width === 0 ? [] : found.small);
+    for (const [width, small] of Object.entries(made)) {
+      const read = await sharp(small).metadata();
+      expect([read.format, read.width, small.length < body.length]).toEqual(['webp', Number(width), true]);
+      expect(read.height).toBe(Math.round((found.height * Number(width)) / found.width));
+    }
+  });
+});
+
+async function withPhoto() {
+  const photo = await jpeg(noise(1000, 500));
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+  const site = await startFiles({ '/photo': photo, '/drawing': drawing });
+  const database = await databaseOf(
+    folio(1, 'ada', { avatar: `${site.url}/photo` }),
+    folio(2, 'bob', { avatar: `${site.url}/drawing` }),
+    shot(1, 2, { image: `${site.url}/photo` }),
+  );
+  const name = `${createHash('sha256').update(photo).digest('hex')}.jpg`;
+  const small = [480, 960].map((width) => smallName(name, width));
+  const folder = `${database}.media`;
+  return { site, database, folder, name, small, files: [name, ...small].map(mediaPath).sort() };
+}
+
+type Photo = Awaited<ReturnType<typeof withPhoto>>;
+
+const fetchPhoto = ({ database, folder, site }: Photo, more: Partial<FetchOptions> = {}) =>
+  fetchInto(database, [site.host], { mediaDir: folder, ...more });
+
+const rasters = ({ folder }: Photo) => copiesIn(folder).filter((file) => !file.endsWith('.svg'));
+
+async function factsOf({ database, name }: Photo) {
+  await using reader = await openReader(database);
+  return (await reader.pictures([name, 'none.jpg'])).get(name);
+}
+
+describe('a fetch', () => {
+  test('makes small files beside each copy, tells pages of them, and makes lost ones again', async () => {
+    const photo = await withPhoto();
+    const first = await fetchPhoto(photo);
+    expect([first.failure, first.said, first.result.shrunk]).toEqual([undefined, '', 1]);
+    expect(first.summary).toMatch(/\nsmall files made of 1 picture$/);
+    expect(rasters(photo)).toEqual(photo.files);
+    const color = expect.stringMatching(/^[0-9a-f]{6}$/);
+    expect(await factsOf(photo)).toEqual({ width: 1000, height: 500, color, small: [480, 960] });
+    expect((await fetchPhoto(photo)).result.shrunk).toBe(0);
+    rmSync(join(photo.folder, mediaPath(photo.small[0] as string)));
+    const checked = await run(['media', 'check', '--database-url', photo.database]);
+    expect([checked.code, checked.stdout]).toEqual([1, 'copies: 1 sound, 1 missing, 0 damaged\n']);
+    expect(checked.stderr).toContain(`${photo.small[0]} is missing: the copy of ${photo.site.url}/photo`);
+    expect((await fetchPhoto(photo)).result.shrunk).toBe(1);
+    expect(rasters(photo)).toEqual(photo.files);
+  });
+
+  test('without sharp leaves copies as they are, with one warning', async () => {
+    const photo = await withPhoto();
+    const { failure, said, result } = await fetchPhoto(photo, { loadShrink: async () => undefined });
+    expect([failure, result.originals.fetched, result.shrunk]).toEqual([undefined, 3 - 1, 0]);
+    expect(said.match(/sharp is not installed/g)).toHaveLength(1);
+    expect(rasters(photo)).toEqual([mediaPath(photo.name)]);
+    expect(await factsOf(photo)).toBeUndefined();
+  });
+
+  test('holds --media-quota with small files as well', async () => {
+    const photo = await withPhoto();
+    await fetchPhoto(photo, { loadShrink: async () => undefined });
+    const { failure } = await fetchPhoto(photo, { mediaQuota: 200_000 });
+    expect(failure).toMatch(/^given up: the copies take all of --media-quota/);
+  });
+
+  test('leaves nothing of a user who is taken down while small files are made', async () => {
+    const photo = await withPhoto();
+    const shrink = (await loadShrink()) as Shrink;
+    // The copy is removed, and then its small file comes.
+    const slow: Shrink = (path, bytes, onSmall) =>
+      shrink(path, bytes, async (width, body) => {
+        for (const name of width === 480 ? ['ada', 'bob'] : [])
+          await done(['takedown', name, '--family', 'portfolio', '--database-url', photo.database]);
+        await onSmall(width, body);
+      });
+    await fetchPhoto(photo, { loadShrink: async () => slow });
+    expect(copiesIn(photo.folder)).toEqual([]);
+  });
+});
+
+test('small files are served as copies are, and go when their copy goes', async () => {
+  const photo = await withPhoto();
+  await fetchPhoto(photo);
+  const server = await serveHere({ DATABASE_URL: photo.database });
+  const [small = ''] = photo.small;
+  const got = await ask(server, `/media/${small}`);
+  expect([got.status, got.headers['content-type'], got.headers.etag]).toEqual([
+    200,
+    'image/webp',
+    `"${small.replace('.webp', '')}"`,
+  ]);
+  expect(got.headers['cache-control']).toContain('immutable');
+  for (const name of [small.replace('-480', '-481'), small.replace('webp', 'jpg'), `${small}.webp`])
+    expect((await ask(server, `/media/${name}`)).status).toBe(404);
+  await done(['takedown', 'ada', '--family', 'portfolio', '--database-url', photo.database]);
+  expect(rasters(photo)).toEqual(photo.files);
+  await done(['takedown', 'bob', '--family', 'portfolio', '--database-url', photo.database]);
+  expect(copiesIn(photo.folder)).toEqual([]);
+});
+
+test('pages of people offer small files to phones, with true sizes, and show the colour first', async () => {
+  const photo = await withPhoto();
+  await fetchPhoto(photo, { loadShrink: async () => undefined });
+  const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL, DIRECTORY: 'on' });
+  const paths = ['/people/b/ada', '/people/b/bob', '/people/b/bob/1', '/people/b'];
+  const before = await Promise.all(paths.map((path) => ask(server, path)));
+  await fetchPhoto(photo);
+  // No record changed, but what is known of a picture.
+  for (const [nth, path] of paths.entries()) {
+    const known = { 'if-none-match': before[nth]?.headers.etag ?? '' };
+    const { status, headers, body } = await ask(server, path, { headers: known });
+    expect([path, status, body.includes('-480.webp 480w')]).toEqual([path, 200, true]);
+    const again = await ask(server, path, { headers: { 'if-none-match': headers.etag ?? '' } });
+    expect([path, again.status]).toEqual([path, 304]);
+  }
+  const page = (await ask(server, '/people/b/bob')).body;
+  expect(page).toContain('<meta property="og:image:width" content="1000">');
+  const shown =
+    /<svg class="tint"[^>]*><rect [^>]*fill="#[0-9a-f]{6}"\/><\/svg>.*?(<img [^>]*src="[^"]+jpg"[^>]*>)/s;
+  const [tile = ''] = page.slice(page.indexOf('<li class="shot')).match(shown)?.slice(1) ?? [];
+  const [first, second, whole] = [...photo.small, photo.name].map((name) => `${MEDIA_URL}/${name}`);
+  // Wide windows may load the picture itself, which the first tile shows large.
+  expect(tile).toContain(` src="${whole}" srcset="${first} 480w, ${second} 960w, ${whole} 1000w" sizes="`);
+  expect(tile).toContain(' width="1000" height="500" alt=""');
+  expect(tile).not.toContain('loading="lazy"');
+  const [avatar] =
+    (await ask(server, '/people/b/ada')).body.match(/<span class="picture avatar.*?<img [^>]*>/s) ?? [];
+  expect(avatar).toContain(` srcset="${first} 480w, ${second} 960w" sizes="10rem" width="1000" height="500"`);
+  // A drawing has no small files.
+  expect(page).toMatch(
+    /<span class="picture avatar.*?<img [^>]*src="[^"]+svg" width="160" height="160" alt="" data-initials="[A-Z]+">/s,
+  );
+});

@@ -1,0 +1,115 @@
+// A mirror may change only users and items that it imported itself: what stopped and killed ones own. The rest is in
+// fixtures/cases/ownership.txt.
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { openWriter } from '../../../src/stores/open.ts';
+import { createMemory } from '../../../src/tools/mirror/memory.ts';
+import { tempFolder } from '../../support/files.ts';
+import { newPath } from '../../support/importing.ts';
+import { crowd, mirrorHere, portfolio, startSite } from '../../support/mirror-site.ts';
+import { folio } from '../../support/records.ts';
+import { addRecords, databaseOf, storeName } from '../../support/rig.ts';
+
+const ADA = folio(1, 'ada');
+describe(`a mirror into ${storeName()}`, () => {
+  test('a mirror killed while loading a batch still owns what it loaded', async () => {
+    const database = newPath();
+    await addRecords(database, ADA, folio(3, 'bob'));
+    const site = await startSite(
+      portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
+    );
+    const state = `${tempFolder()}/state`;
+    {
+      using memory = createMemory(state, `b ${site.url}/`);
+      memory.reserve([
+        { userKey: 'ada', id: '1' },
+        { userKey: 'bob', id: '2' },
+        { userKey: 'not loaded', id: '4' },
+      ]);
+    }
+    const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
+    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+  });
+
+  test('whom a mirror could not load, it does not own', () => {
+    using memory = createMemory(`${tempFolder()}/state`, 'b https://example.org/');
+    const [ada, bob] = [
+      { userKey: 'ada', id: '1' },
+      { userKey: 'bob', id: '2' },
+    ];
+    memory.reserve([ada]);
+    memory.save([{ ...ada, lastFetch: undefined }]);
+    memory.reserve([ada, bob]);
+    memory.save([]);
+    expect([ada, bob].map(({ userKey, id }) => memory.importedByMirror(userKey, id))).toEqual([true, false]);
+  });
+
+  test('a signal ends --prune between two users, and the next run removes the others', async () => {
+    const { names, answer } = crowd(9);
+    let gone = false;
+    const site = await startSite((request, response) => {
+      if (gone && !request.url?.includes('user0')) response.writeHead(404).end();
+      else answer(request, response);
+    });
+    const database = await databaseOf();
+    const { state } = await mirrorHere(database, site.url, names);
+    gone = true;
+    const stop = new AbortController();
+    await using writer = await openWriter(database);
+    const remove: typeof writer.remove = (...user) => {
+      // As a signal comes: when the event loop has its turn.
+      setImmediate(() => stop.abort());
+      return writer.remove(...user);
+    };
+    const run = { state, prune: true, signal: stop.signal, writer: { ...writer, remove } };
+    const first = await mirrorHere(database, site.url, names, run);
+    expect([first.result?.users.pruned, first.failure]).toEqual([
+      1,
+      'stopped; the same command continues where this run ended',
+    ]);
+    const second = await mirrorHere(database, site.url, names, { state, prune: true });
+    expect(second.result?.users).toMatchObject({ skipped: 9, pruned: 7 });
+  });
+
+  test('what is imported while a mirror runs is protected at once', async () => {
+    const database = await databaseOf();
+    const { names, answer } = crowd(40, { mallory: { profile: folio(99, 'mallory') } });
+    let imported = false;
+    const site = await startSite(async (request, response) => {
+      // In the second batch.
+      if (request.url?.includes('user39') && !imported) {
+        imported = true;
+        await addRecords(database, folio(99, 'kim'));
+      }
+      answer(request, response);
+    });
+    const run = { concurrency: 1 };
+    const { summary, faults } = await mirrorHere(database, site.url, [...names, 'mallory'], run);
+    expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+    expect(faults).toContain('mallory: id: belongs to "kim" (id 99) here');
+  });
+
+  test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
+    const database = await databaseOf();
+    const answer = portfolio({ ada: { profile: ADA } });
+    const state = `${tempFolder()}/state`;
+    let second: unknown;
+    const site = await startSite(async (request, response) => {
+      second ??= await mirrorHere(database, site.url, ['ada'], { state }).catch((error) => error.message);
+      answer(request, response);
+    });
+    const { summary } = await mirrorHere(database, site.url, ['ada'], { state });
+    expect(summary).toMatch(/^users: 1 found/);
+    expect(second).toBe(
+      `another mirror is using ${state}: wait until it has ended, or give this one a state file of its own with --state`,
+    );
+  });
+
+  test('a run that is stopped while the list of users is read says so', async () => {
+    const stdin = Readable.from([Buffer.from('ada\nbob\n')]);
+    const stopped = { users: { file: '-', stdin }, signal: AbortSignal.abort() };
+    await expect(mirrorHere(await databaseOf(), 'http://127.0.0.1:1', [], stopped)).rejects.toThrow(
+      'stopped while the list of users was read',
+    );
+  });
+});

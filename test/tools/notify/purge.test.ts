@@ -1,0 +1,179 @@
+// Caches that are purged of what changed: how each kind of cache is purged, and `vitrine purge`. The tags on answers are in
+// fixtures/cases/purge.txt.
+import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { userTag } from '../../../src/records/user-name.ts';
+import { createCaches, SERVICES } from '../../../src/tools/notify/caches.ts';
+import { fixture, ndjson, plainFolder, tempFile } from '../../support/files.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startSite } from '../../support/mirror-site.ts';
+import { folio, shot } from '../../support/records.ts';
+import { databaseOf, run } from '../../support/rig.ts';
+
+const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+
+async function tell(text: string, keys: string[] | 'everything', env = {}): Promise<void> {
+  const change = (key: string) => ({ family: 'portfolio', key, profile: true, list: false }) as const;
+  const changes = keys === 'everything' ? keys : keys.map(change);
+  const { signal } = new AbortController();
+  for (const { deliver } of createCaches(readConfig({ purge: text }), env))
+    await deliver({ changes, signal, generation: 2, since: 1, wasReached: true });
+}
+
+test('nginx: the files of a user are removed, however the address is written, and nothing else', async () => {
+  const folder = plainFolder();
+  const entry = (url: string, key: string) =>
+    `${'\0'.repeat(336)}\nKEY: x${url}\nHTTP/1.1 200 OK\r\nCache-Tag: vitrine,${userTag('portfolio', key)}\r\n\r\n{}`;
+  const put = (url: string, key: string, name = hash('md5', `x${url}`)) => {
+    const file = join(folder, name.slice(-1), name.slice(-3, -1), name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, entry(url, key));
+    return file;
+  };
+  const named = (tag: string) => `/b/api/username/${tag}`;
+  const hers = [
+    ...[named('ada'), named('AD%61'), '/people/b/ada', '/feeds/b/ada/4711.atom'].map((url) =>
+      put(url, 'ada'),
+    ),
+    // The tag of somebody else in the address, and one that pushes the headers back.
+    ...[named(userTag('portfolio', 'pekka')), named('x'.repeat(5000))].map((url) => put(url, 'ada')),
+  ];
+  const his = put(named('pekka'), 'pekka');
+  const others = [
+    put('/temporary', 'ada', '00112233445566778899aabbccddeeff.0000000001'),
+    ...[join(folder, 'note'), join(folder, 'c')].map((path) => `${path}.txt`),
+  ];
+  for (const file of others.slice(1)) writeFileSync(file, entry(named('ada'), 'ada'));
+  const [pipe, directory] = ['0', '1'].map((digit) => join(folder, 'c', digit.repeat(32))) as [
+    string,
+    string,
+  ];
+  mkdirSync(directory, { recursive: true });
+  execFileSync('mkfifo', [pipe]);
+  others.push(pipe, directory);
+  const left = () => [...hers, his, ...others].filter(existsSync);
+  await tell(`nginx:${folder}`, []);
+  expect(left()).toHaveLength(hers.length + 1 + others.length);
+  await tell(`nginx:${folder}`, ['ada', 'nobody']);
+  expect(left()).toEqual([his, ...others]);
+  await tell(`nginx:${folder}`, 'everything');
+  expect(left()).toEqual(others);
+  await expect(tell(`nginx:${folder}/none`, ['ada'])).rejects.toThrow('none does not exist: start nginx');
+});
+
+test('Cloudflare is called as its API says', () => {
+  expect(SERVICES.cloudflare.url('zone')).toBe('https://api.cloudflare.com/client/v4/zones/zone/purge_cache');
+});
+
+/** A provider that answers as it is told, and remembers what it was asked for. */
+async function startProvider(...statuses: number[]) {
+  const calls: { token: string | undefined; tags: string[]; at: number }[] = [];
+  const { url } = await startSite(async (request, response) => {
+    const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    calls.push({ token: request.headers.authorization, tags, at: performance.now() });
+    response.writeHead(statuses.shift() ?? 200, { 'retry-after': '1' }).end();
+  });
+  return { calls, cache: `post:${url}/purge` };
+}
+
+describe('a provider', () => {
+  const users = (count: number) => Array.from({ length: count }, (_, nr) => `user${nr}`);
+
+  test('is told in batches, and by one call if these are too many for a minute', async () => {
+    const { calls, cache } = await startProvider();
+    await tell(cache, users(2500), { PURGE_TOKEN_FILE: tempFile('token', 's3cret\n') });
+    expect(calls.map(({ tags }) => tags.length)).toEqual([1000, 1000, 500]);
+    expect(new Set(calls.flatMap(({ tags }) => tags)).size).toBe(2500);
+    expect(calls[0]?.token).toBe('Bearer s3cret');
+    await tell(`${cache}?per-minute=4`, users(2500));
+    await tell(cache, 'everything');
+    expect(calls.slice(3).map(({ tags, token }) => [tags, token])).toEqual([
+      [['vitrine'], undefined],
+      [['vitrine'], undefined],
+    ]);
+  });
+
+  test('with 429 or 503 is told again, after as long as it says', async () => {
+    const { calls, cache } = await startProvider(429, 503);
+    await tell(cache, ['ada']);
+    expect(calls).toHaveLength(3);
+    for (const [nr, { at, tags }] of calls.entries()) {
+      expect(tags).toEqual([userTag('portfolio', 'ada')]);
+      if (nr > 0) expect(at - (calls[nr - 1]?.at ?? 0)).toBeGreaterThanOrEqual(999);
+    }
+  });
+
+  test('that refuses is an error without the token', async () => {
+    const { cache } = await startProvider(403);
+    const error = await tell(cache, ['ada'], { PURGE_TOKEN: 's3cret' }).catch(String);
+    expect(error).toMatch(/status 403: set PURGE_TOKEN/);
+    expect(error).not.toContain('s3cret');
+    await expect(tell('cloudflare:0123456789abcdef0123456789abcdef', 'everything')).rejects.toThrow(
+      'PURGE needs a token: set CLOUDFLARE_API_TOKEN or CLOUDFLARE_API_TOKEN_FILE',
+    );
+  });
+});
+
+test('caches are purged of the page with the newest items when it gets or loses its way to older ones', async () => {
+  const { calls, cache } = await startProvider();
+  const newest = Array.from({ length: 15 }, (_, nr) => shot(nr + 2, 1));
+  const path = await databaseOf(folio(1, 'ada'), ...newest);
+  const vitrine = async (...args: string[]) => {
+    expect((await run(args, { env: { DATABASE_URL: path, PURGE: cache } })).code).toBe(0);
+    return calls.splice(0).map(({ tags }) => tags);
+  };
+  const file = (...records: object[]) => tempFile('ada.ndjson', ndjson(folio(1, 'ada'), ...records));
+  await vitrine('purge');
+  const hers = [[userTag('portfolio', 'ada')], [userTag('portfolio', 'ada')]];
+  const old = shot(1, 1, { date: '1990-01-01 00:00:00' });
+  expect(await vitrine('import', file(old))).toEqual(hers);
+  expect(await vitrine('takedown', '--family', 'portfolio', '--item', '1')).toEqual(hers);
+});
+
+test('imports, takedowns and `vitrine purge` tell caches, also later and twice, and never show the token', async () => {
+  const { calls, cache } = await startProvider();
+  const path = await data();
+  const env = { DATABASE_URL: path, PURGE: cache, PURGE_TOKEN: 's3cret' };
+  const down = { ...env, PURGE: `${cache},post:http://127.0.0.1:${await freePort()}/purge` };
+  const files = Array.from({ length: 3 }, (_, nr) =>
+    tempFile('ada.ndjson', ndjson(folio(nr + 1, `nr${nr}`))),
+  );
+  const outputs: string[] = [];
+  const vitrine = async (args: string[], environment: Record<string, string> = env) => {
+    const { code, stdout, stderr } = await run(args, { env: environment });
+    outputs.push(stdout, stderr);
+    return { code, stdout, stderr };
+  };
+  const told = () => calls.splice(0).map(({ tags }) => tags);
+  const tag = (name: string) => userTag('portfolio', name);
+
+  expect((await vitrine(['import', files[0] as string])).code).toBe(0);
+  expect(told()).toEqual([['vitrine'], ['vitrine']]);
+  const { code, stderr } = await vitrine(['import', files[1] as string], down);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^post:\S+ was not notified.* connection refused/),
+  ]);
+  expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
+  expect((await vitrine(['purge', '--dry-run', '--json'], down)).stdout).toContain(
+    `"caches":[{"name":"${cache}","users":0},{"name":"${down.PURGE.split(',')[1]}","users":null}]`,
+  );
+  expect((await vitrine(['purge'], down)).code).toBe(1);
+  expect(told()).toEqual([]);
+  expect((await vitrine(['purge', '--all'])).stdout).toBe(`${cache}: everything\n`);
+  expect(told()).toEqual([['vitrine'], ['vitrine']]);
+  await vitrine(['takedown', '--family', 'portfolio', 'NR1']);
+  expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
+  expect(readFileSync(path).includes('nr1')).toBe(false);
+  // Whom nobody could be told of is forgotten when there is nobody any more.
+  await vitrine(['takedown', '--family', 'portfolio', 'nr0'], { ...env, PURGE: 'nginx:/none' });
+  expect(readFileSync(path).includes('nr0')).toBe(true);
+  expect((await vitrine(['import', files[2] as string], { DATABASE_URL: path })).stderr).toBe('');
+  expect(readFileSync(path).includes('nr0')).toBe(false);
+  expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: set PURGE/);
+  expect(outputs.join('')).not.toContain('s3cret');
+});

@@ -1,0 +1,638 @@
+// `vitrine publish`: what is in the folder, what a second run changes, and what a killed run leaves.
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { PUBLISHED } from '../../../src/api/http/observations.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { openArchive, openReader } from '../../../src/stores/open.ts';
+import { openAnswers } from '../../../src/tools/publish/answers.ts';
+import { type Entry, openManifest } from '../../../src/tools/publish/manifest.ts';
+import { runPublish } from '../../../src/tools/publish/publish.ts';
+import type { PublishOptions } from '../../../src/tools/publish/run.ts';
+import type { Part } from '../../../src/tools/publish/targets.ts';
+import { openTree } from '../../../src/tools/publish/tree.ts';
+import {
+  loadedFirst,
+  ndjson,
+  plainFolder,
+  ROOT,
+  readLines,
+  tempFile,
+  tempFolder,
+} from '../../support/files.ts';
+import { change, executeSql } from '../../support/importing.ts';
+import { MEDIA_URL, putCopy } from '../../support/media-folder.ts';
+import { jpeg, sha256 } from '../../support/pictures.ts';
+import { blog, folio, post, shot } from '../../support/records.ts';
+import { addRecords, ask, databaseOf, done, json, run, spawned, storeName } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+const PICTURE = 'https://pictures.example/ada.jpg';
+const COPY = `${sha256('a picture')}.jpg`;
+const ITEMS = Array.from({ length: 40 }, (_, at) => at + 1);
+const PEOPLE = [
+  blog(1, 'Ada', { name: 'Ada' }),
+  blog(2, 'zoë', { name: 'Zoë' }),
+  blog(3, 'x'.repeat(255)),
+  ...ITEMS.map((id) => post(id, 1, { post_details: 'A text of some length. '.repeat(10) })),
+  folio(1, 'ada', { avatar: PICTURE }),
+  shot(1, 1),
+];
+
+const entriesOf = (folder: string) =>
+  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as Entry);
+const fileOf = (folder: string, path: string) => join(folder, 'current/files', path);
+
+/** The inode and time of each file, by path. */
+const stateOf = (folder: string) =>
+  Object.fromEntries(
+    entriesOf(folder).map(({ path }) => {
+      const { ino, mtimeMs } = statSync(fileOf(folder, path));
+      return [path, `${ino} ${mtimeMs}`];
+    }),
+  );
+
+const changed = (before: Record<string, string>, after: Record<string, string>) =>
+  Object.keys({ ...before, ...after }).filter((path) => before[path] !== after[path]);
+
+/** Most of a run's time goes into pages: tests of other things leave them out. */
+const NO_PAGES = ['--without', 'pages'];
+
+async function createSite(records: object[] = PEOPLE, always: readonly string[] = []) {
+  const database = await databaseOf(...records);
+  const folder = join(plainFolder(), 'site');
+  const mediaDir = tempFolder();
+  const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
+  const publish = async (...args: string[]) => {
+    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...always, ...args], { env });
+    return { ...ran, ...json({ body: ran.stdout }) };
+  };
+  return {
+    database,
+    mediaDir,
+    folder,
+    env,
+    publish,
+    snapshot: join(tempFolder(), 'snapshot.db'),
+    load: (...added: object[]) => addRecords(database, ...added),
+    command: (...args: string[]) => done(args, { env }),
+  };
+}
+
+type TestSite = Awaited<ReturnType<typeof createSite>>;
+
+/** The hash of each file, by path. */
+const filesOf = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(join(folder, 'current/files'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [
+        relative(realpathSync(join(folder, 'current/files')), realpathSync(path)),
+        sha256(readFileSync(path)),
+      ]),
+  );
+
+describe(`published from ${storeName()}`, () => {
+  test('publishes what the server answers, with a manifest of it', async () => {
+    const { database, mediaDir, folder, publish } = await createSite();
+    const copy = putCopy(mediaDir, 'a picture');
+    const small = smallName(copy, 480);
+    writeFileSync(join(mediaDir, mediaPath(small)), 'a small one');
+    const { code, result } = await publish();
+    const entries = entriesOf(folder);
+    expect([code, result.files, result.tooLong]).toEqual([0, entries.length, 1]);
+    const server = await serveHere({ DATABASE_URL: database, MEDIA_DIR: mediaDir });
+    for (const { path, address, type, etag, bytes, sha256: sum } of entries) {
+      const body = readFileSync(fileOf(folder, path));
+      expect([body.length, sha256(body)], path).toEqual([bytes, sum]);
+      if (address === PUBLISHED) continue;
+      if (address === null) {
+        expect(gunzipSync(body), path).toEqual(readFileSync(fileOf(folder, path.replace(/\.gz$/, ''))));
+        continue;
+      }
+      const { status, headers } = await ask(server, address, { method: 'HEAD' });
+      expect([status, headers['content-type'], headers.etag], address).toEqual([200, type, etag]);
+    }
+    const paths = entries.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        ...['data/a/profile/ada.json', 'data/a/profile/Ada.json', 'data/a/profile/zo%C3%AB.json'],
+        ...['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'data/c/items/ada.json'],
+        ...['pages/a/Ada.html', 'items/a/Ada_1.html', expect.stringMatching(/^older.a.ada_..?.html$/)],
+        ...[
+          ...['cards/b/ada.svg', 'feeds/a/ada.atom', 'feeds/a/ada.jsonfeed'],
+          'archives/a/ada_18.atom',
+          `media/${mediaPath(copy)}`,
+          `media/${mediaPath(small)}`,
+        ],
+        ...[
+          'site/index.html',
+          'site/openapi.json',
+          'site/docs.html',
+          'site/docs.md',
+          'site/llms.txt',
+          'site/embed.js',
+        ],
+      ]),
+    );
+  });
+
+  test('a second run writes what changed, and removes who is gone, in both trees', async () => {
+    const { database, folder, publish } = await createSite([...PEOPLE, blog(4, 'vanishing')]);
+    await publish();
+    const first = stateOf(folder);
+    const readConfiguration = () => readFileSync(join(folder, 'current/nginx.conf'), 'utf8');
+    const configuration = readConfiguration();
+    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+    expect(stateOf(folder)).toEqual(first);
+    expect(readConfiguration()).toBe(configuration);
+
+    const path = 'data/b/profile/ada.json';
+    const sent = join(tempFolder(), 'sent');
+    linkSync(fileOf(folder, path), sent);
+    const body = readFileSync(sent, 'utf8');
+    await addRecords(database, folio(1, 'ada', { name: 'Ada the Second' }));
+    await publish();
+    const second = stateOf(folder);
+    expect(
+      changed(first, second).filter(
+        (path) => !/^(?:data\/[bc]\/profile|pages|items|older|cards|feeds)\/?/.test(path),
+      ),
+    ).toEqual([]);
+    expect(changed(first, second)).toContain(path);
+    // A host that is sending the old file goes on.
+    expect(readFileSync(sent, 'utf8')).toBe(body);
+    expect(changed(first, second).filter((path) => path.includes('/a/'))).toEqual([]);
+
+    await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada', 'vanishing']);
+    await publish();
+    const left = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    expect(left.filter((path) => /\/a\/(?:.*\/)?(?:ada|vanishing)/i.test(path))).toEqual([]);
+    expect(readFileSync(join(folder, 'trees/nginx.db')).includes('vanishing')).toBe(false);
+    expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
+    expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
+  });
+
+  /** What happens between two runs; what happens at once is of different users. */
+  const EVENTS: readonly [string, (site: TestSite) => Promise<unknown>][] = [
+    [
+      'a picture is measured, which changes no record',
+      ({ database }) =>
+        change(database, (writer) =>
+          writer.savePicture(COPY, { width: 800, height: 600, color: 'aabbcc', small: [480] }),
+        ),
+    ],
+    [
+      'a profile changes, and a user is renamed',
+      ({ load }) => load(blog(1, 'Ada', { name: 'Ada the Second' }), folio(1, 'Bob')),
+    ],
+    [
+      'an item is added, and a user changes the spelling',
+      ({ load }) => load(post(99, 1, { date: '2030-01-01 00:00:00' }), blog(2, 'ZOË')),
+    ],
+    ['an old item changes', ({ load }) => load(post(1, 1, { post_details: 'Another text' }))],
+    [
+      'an old item and a user are taken down',
+      async ({ command }) => {
+        await command('takedown', '--family', 'microblog', '--item', '2');
+        await command('takedown', '--family', 'portfolio', 'bob');
+      },
+    ],
+    ['users swap names', ({ load }) => load(blog(1, 'ZOË'), blog(2, 'Ada'))],
+    [
+      'a name becomes too long, and a user is added',
+      ({ load }) => load(blog(2, 'y'.repeat(250)), blog(4, 'ab'), post(200, 4)),
+    ],
+    [
+      'a name becomes short, and a user is removed',
+      async ({ load, command }) => {
+        await load(blog(2, 'Eve'));
+        await command('remove', '--family', 'microblog', 'ab');
+      },
+    ],
+    [
+      'everybody else is removed',
+      ({ command }) =>
+        command(
+          'import',
+          tempFile('one.ndjson', ndjson(blog(1, 'Ada'), post(1, 1))),
+          '--replace',
+          '--max-removed',
+          '100%',
+        ),
+    ],
+  ];
+  const ON_SQLITE: typeof EVENTS = [
+    ['a base URL changes', async ({ env }) => void (env.BASE_URL_A = '/elsewhere')],
+    ['the look changes', async ({ env }) => void Object.assign(env, { ACCENT: '#800000', SITE_NAME: 'Us' })],
+    ['pages go', async ({ env }) => void (env.EXPLORER = 'off')],
+    ['a snapshot is restored', ({ command, snapshot }) => command('restore', snapshot)],
+    [
+      'an older file takes its place, and is imported into',
+      async ({ load, database, snapshot }) => {
+        await load(blog(1, 'Ada', { name: 'Lost' }));
+        for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true });
+        copyFileSync(snapshot, database);
+        await load(blog(9, 'late'));
+      },
+    ],
+  ];
+  test('a second run makes what a first one makes, whatever happened in between', async () => {
+    const site = await createSite();
+    const { folder, publish, env, database, mediaDir } = site;
+    env.MEDIA_URL = MEDIA_URL;
+    // Of what lacks its file, everything is looked at again.
+    putCopy(mediaDir, 'a picture');
+    const archive = await openArchive(database);
+    const mark = await archive.takedownsMark();
+    await archive.close();
+    const copy = { url: PICTURE, file: COPY, bytes: 9, reason: null };
+    expect(await change(database, (writer) => writer.saveMedia([copy], mark))).toBe(true);
+    expect(await change(database, (writer) => writer.relink(MEDIA_URL))).toBe(1);
+    await publish();
+    if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
+    for (const [what, happen] of [...EVENTS, ...(storeName() === 'SQLite' ? ON_SQLITE : [])]) {
+      await happen(site);
+      expect((await publish()).code, what).toBe(0);
+      const other = join(plainFolder(), 'site');
+      await done(['publish', other, '--for', 'nginx'], { env });
+      expect(filesOf(folder), what).toEqual(filesOf(other));
+      expect(entriesOf(folder), what).toEqual(entriesOf(other));
+    }
+  });
+});
+
+/** Makes Node's functions behave as on a file system that ignores letter case. */
+const LOWER_CASE = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const lower = (path) =>
+  typeof path === 'string' && path.startsWith(process.env.FOLDER)
+    ? process.env.FOLDER + path.slice(process.env.FOLDER.length).toLowerCase()
+    : path;
+for (const name of ['writeFileSync', 'linkSync', 'unlinkSync', 'rmSync', 'statSync', 'mkdirSync', 'existsSync']) {
+  const original = fs[name];
+  fs[name] = Object.assign((...args) => original(...args.map(lower)), original);
+}
+syncBuiltinESMExports();`;
+
+// The rest does not depend on the store.
+const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
+describeOnSqlite('the folder', () => {
+  const changeState = (folder: string, sql: string) => executeSql(join(folder, 'trees/nginx.db'), sql);
+  test('what fails when the new files are served is a warning, and the next run completes it', async () => {
+    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    const path = 'data/b/profile/ada.json';
+    const old = realpathSync(fileOf(folder, path));
+    await load(folio(1, 'ada', { name: 'New' }));
+    rmSync(old);
+    mkdirSync(join(old, 'in the way'), { recursive: true });
+    const { code, result } = await publish();
+    expect(code).toBe(0);
+    expect(result.warning).toContain('the new files are served, and the next run completes the second tree');
+    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('New');
+    await load(folio(1, 'ada', { name: 'Newer' }));
+    expect(await publish()).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('Newer');
+  });
+
+  test.each(['feeds', 'pages', 'feeds,pages'])(
+    'a change of an old item is published without %s as well',
+    async (without) => {
+      const { folder, load, publish, env } = await createSite();
+      await publish('--without', without);
+      await load(post(1, 1, { post_details: 'Another text' }));
+      await publish('--without', without);
+      const other = join(plainFolder(), 'site');
+      await done(['publish', other, '--for', 'nginx', '--without', without], { env });
+      expect(filesOf(folder)).toEqual(filesOf(other));
+    },
+  );
+
+  test.each<[string, (folder: string, other: string) => void]>([
+    [
+      'before it committed',
+      (folder, other) => {
+        changeState(folder, 'UPDATE last_run SET inStep = 0');
+        rmSync(join(folder, 'trees', other, 'files/data'), { recursive: true });
+        writeFileSync(join(folder, 'trees', other, 'files/left'), '');
+      },
+    ],
+    [
+      'before it turned the link',
+      (folder, other) => {
+        rmSync(join(folder, 'current'));
+        symlinkSync(join('trees', other), join(folder, 'current'));
+        changeState(folder, 'UPDATE last_run SET inStep = 0');
+      },
+    ],
+    [
+      'and the other tree is gone',
+      (folder, other) => rmSync(join(folder, 'trees', other), { recursive: true }),
+    ],
+  ])('after a run was killed %s, the next one completes', async (_, damage) => {
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    const [before, served] = [stateOf(folder), readlinkSync(join(folder, 'current'))];
+    damage(folder, served.endsWith('0') ? '1' : '0');
+    // Before it changes anything, what it changes is not what is served.
+    (await openTree(folder, 'nginx', new AbortController().signal)).manifest.close();
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+    expect(stateOf(folder)).toEqual(before);
+    const [one, other] = ['0', '1'].map((tree) =>
+      readdirSync(join(folder, 'trees', tree), { recursive: true }),
+    );
+    expect(one?.sort()).toEqual(other?.sort());
+  });
+
+  const LOST = ['data/a/items/ada.json', 'site/openapi.json'];
+  const CUT = ['data/a/items/Ada.json.gz', 'site/index.html'];
+  // The first run serves tree 0.
+  test.each([['0'], ['0', '1']])(
+    '--check repairs files that were lost or cut short in tree %s',
+    async (...trees) => {
+      const { folder, publish } = await createSite();
+      await publish();
+      for (const tree of trees) {
+        for (const path of LOST) rmSync(join(folder, 'trees', tree, 'files', path));
+        for (const path of CUT) truncateSync(join(folder, 'trees', tree, 'files', path), 1);
+      }
+      for (let run = 1; run <= 2; run++) {
+        expect((await publish('--check')).code).toBe(0);
+        for (const { path, sha256: sum } of entriesOf(folder))
+          expect(sha256(readFileSync(fileOf(folder, path))), path).toBe(sum);
+      }
+      const [one, other] = ['0', '1'].map((tree) =>
+        readdirSync(join(folder, 'trees', tree), { recursive: true }).sort(),
+      );
+      expect(one).toEqual(other);
+    },
+  );
+
+  test('looks only at the users who changed, unless settings did', async () => {
+    const { folder, env, publish, load } = await createSite();
+    await publish();
+    const lost = fileOf(folder, 'data/a/items/Ada.json');
+    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files/data/a/items/Ada.json'));
+    await load(folio(1, 'ada', { name: 'Ada the Second' }));
+    await publish();
+    Object.assign(env, { LOG_LEVEL: 'debug', RATE_LIMIT: '9/1m' });
+    await publish();
+    expect(existsSync(lost)).toBe(false);
+    env.SITE_NAME = 'Another';
+    await publish();
+    expect(existsSync(lost)).toBe(true);
+  });
+
+  test('leaves out parts, and what was published of them', async () => {
+    const { folder, publish } = await createSite();
+    await publish();
+    await publish('--without', 'pages,cards,feeds,media');
+    expect(readdirSync(join(folder, 'current/files/data'))).toEqual(['a', 'b', 'c']);
+    expect(existsSync(fileOf(folder, 'site/index.html'))).toBe(false);
+    expect(readFileSync(join(folder, 'current/nginx.conf'), 'utf8')).not.toMatch(/people|card|feeds/);
+    expect(entriesOf(folder).filter(({ path }) => !/^(?:data|site)\//.test(path))).toEqual([]);
+  });
+
+  test('is refused while a process in any container holds the manifest', async () => {
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const file = join(folder, 'trees/nginx.db');
+    const db = new Database(file);
+    db.exec('BEGIN EXCLUSIVE');
+    const errors = [`another run publishes there: wait for its end (${file})`];
+    expect(await publish()).toMatchObject({ code: 1, errors });
+    db.close();
+    expect((await publish()).code).toBe(0);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'nginx.db']);
+  });
+
+  test('ends with a sentence if the data never stops changing', async () => {
+    const site = await createSite([blog(1, 'ada')], NO_PAGES);
+    const { database, folder, publish } = site;
+    await publish();
+    const served = readlinkSync(join(folder, 'current'));
+    const change = () => executeSql(database, 'UPDATE vitrine SET generation = generation + 1');
+    await expect(publishHere(site, () => {}, { check: true }, change)).rejects.toThrow(
+      'the data changed during each of 10 passes: publish again when no import is running',
+    );
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    expect((await publish()).code).toBe(0);
+  });
+
+  /** Publishes in this process; `atOpening` is called before the data is opened to list what changed, `onListed` after. */
+  async function publishHere(
+    { env, folder }: TestSite,
+    atOpening: () => void,
+    more: Partial<PublishOptions> = {},
+    onListed: () => void = () => {},
+  ) {
+    let openings = 0;
+    const config = { ...readConfig({}, env), databaseUrl: env.DATABASE_URL as string };
+    const { signal } = new AbortController();
+    const options = {
+      folder,
+      platform: 'nginx',
+      without: new Set<Part>(),
+      check: false,
+    } as const;
+    return runPublish({ ...options, config, out: { write() {} }, signal, ...more }, async (url) => {
+      // The first one is for the settings.
+      if (++openings === 2) atOpening();
+      const archive = await openArchive(url);
+      const changes: typeof archive.changes = async (...args) => {
+        const listed = await archive.changes(...args);
+        onListed();
+        return listed;
+      };
+      return { ...archive, changes };
+    });
+  }
+
+  // At once, as another process does: without a turn of the event loop.
+  const atOnce = (env: Record<string, string>, ...args: string[]) =>
+    expect(spawnSync(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], { env }).status).toBe(0);
+
+  test.each([
+    ['a takedown', false, ['takedown', '--family', 'microblog', 'ada']],
+    ['an import', false, ['import', tempFile('new.ndjson', ndjson(blog(1, 'Ada', { name: 'New' })))]],
+    [
+      'an import, with --check',
+      true,
+      ['import', tempFile('new.ndjson', ndjson(folio(1, 'ada', { name: 'New' })))],
+    ],
+  ])('what %s commits while a run begins is in all of its files', async (_, check, args) => {
+    const site = await createSite(PEOPLE, NO_PAGES);
+    const { folder, publish, load, env } = site;
+    await publish();
+    await load(blog(1, 'Ada', { name: 'Another' }), blog(2, 'zoë', { name: 'Another' }));
+    await publishHere(site, () => atOnce(env, ...args), { check, without: new Set<Part>(['pages']) });
+    const other = join(plainFolder(), 'site');
+    await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env });
+    expect(filesOf(folder)).toEqual(filesOf(other));
+  });
+
+  test('a signal ends a run: what was published before is served, and what it has written is not taken for published', async () => {
+    const site = await createSite(PEOPLE, NO_PAGES);
+    await site.publish();
+    const [before, served] = [filesOf(site.folder), readlinkSync(join(site.folder, 'current'))];
+    await site.load(blog(1, 'Ada', { name: 'Eve' }));
+    const stop = new AbortController();
+    const written = join(site.folder, 'trees/1/files/data/a/profile/ada.json');
+    const stopThen = () =>
+      readFileSync(written, 'utf8').includes('Eve') ? stop.abort() : void setImmediate(stopThen);
+    const more = { signal: stop.signal, without: new Set<Part>(['pages']) };
+    const sentence = 'stopped: what was published before is served on';
+    await expect(publishHere(site, stopThen, more)).rejects.toThrow(sentence);
+    expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
+    await site.load(blog(1, 'Ada', { name: 'Ada' }));
+    expect((await site.publish()).code).toBe(0);
+    expect(filesOf(site.folder)).toEqual(before);
+  });
+
+  test('a signal ends a run that makes its tree anew', async () => {
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    // As a run that was ended leaves it.
+    changeState(folder, 'UPDATE last_run SET inStep = 0');
+    const list = () => readdirSync(join(folder, 'trees/1'), { recursive: true }).sort();
+    const left = list();
+    await expect(openTree(folder, 'nginx', AbortSignal.abort())).rejects.toThrow('stopped');
+    expect(list()).toEqual(left);
+    expect((await publish()).code).toBe(0);
+    expect(list()).toEqual(left);
+  });
+
+  test('the link is switched after the manifest has the new files', async () => {
+    const { folder, publish, load } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const served = readlinkSync(join(folder, 'current'));
+    await load(blog(1, 'ada', { name: 'New' }));
+    changeState(
+      folder,
+      "CREATE TRIGGER fail BEFORE INSERT ON last_run BEGIN SELECT RAISE(ABORT, 'not now'); END",
+    );
+    expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringContaining('not now')] });
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    changeState(folder, 'DROP TRIGGER fail');
+    expect((await publish()).code).toBe(0);
+    expect(readFileSync(fileOf(folder, 'data/a/profile/ada.json'), 'utf8')).toContain('New');
+  });
+
+  test('ends if an answer whose headers stand for others is an error', async () => {
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const files = stateOf(folder);
+    changeState(folder, "UPDATE files SET address = '/a/gone' WHERE kind = 'data'");
+    const errors = ['/a/gone was answered with 404: publish again'];
+    expect(await publish()).toMatchObject({ code: 1, errors });
+    expect(stateOf(folder)).toEqual(files);
+    expect((await publish('--check')).code).toBe(0);
+  });
+
+  test('ends if the names that pages begin with cannot be read', async () => {
+    const { database } = await createSite();
+    await using reader = await openReader(database);
+    const firstUsers = () => Promise.reject(new Error('a read failed'));
+    const config = { ...readConfig(), databaseUrl: database };
+    const opened = openAnswers({ config, platform: 'nginx' }, { ...reader, firstUsers });
+    // Which files there are is found by asking for each.
+    await expect(opened).rejects.toThrow('a read failed');
+  });
+
+  test('what lacks a picture is incomplete, and written again by the next run', async () => {
+    const body = jpeg('a picture');
+    const avatar = `https://media.example/${sha256(body)}.jpg`;
+    const { env, folder, mediaDir, publish } = await createSite([folio(1, 'ada', { avatar })]);
+    env.MEDIA_URL = 'https://media.example';
+    const readCard = () => readFileSync(fileOf(folder, 'cards/b/ada.svg'), 'utf8');
+    expect((await publish()).result.incomplete).toBe(2);
+    expect(readCard()).not.toMatch('data:image');
+    putCopy(mediaDir, body);
+    expect((await publish()).result.incomplete).toBe(0);
+    expect(readCard()).toMatch('data:image');
+  });
+
+  test('a file system may ignore letter case', async () => {
+    const { folder, env, load } = await createSite([blog(1, 'ada'), post(1, 1)]);
+    const inLowerCase = { ...env, NODE_OPTIONS: loadedFirst(LOWER_CASE), FOLDER: folder };
+    const publish = () => spawned(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env: inLowerCase });
+    for (const name of ['Ada', 'ADA']) {
+      await load(blog(1, name));
+      expect(await publish()).toMatchObject({ code: 0 });
+      for (const tree of ['0', '1'])
+        expect(readFileSync(join(folder, 'trees', tree, 'files/data/a/profile/ada.json'), 'utf8')).toMatch(
+          name,
+        );
+    }
+  });
+
+  test('what reads the whole manifest pauses, so that a signal does not wait for its end', async () => {
+    const manifest = openManifest(join(tempFolder(), 'nginx.db'));
+    const types = ['text/html', 'text/css'];
+    for (let nr = 0; nr < 2500; nr++) {
+      const file = { path: `${nr}.html`, kind: 'page', address: '/', host: null, etag: '"x"', sha256: 'x' };
+      manifest.put({ ...file, owner: `user ${nr % 50}`, type: types[nr % 2] as string, bytes: 1 });
+    }
+    manifest.see('user 7');
+    let pauses = 0;
+    const pause = async () => void pauses++;
+    expect((await manifest.samples(pause)).map(({ type }) => type).toSorted()).toEqual(types.toSorted());
+    const gone = await Array.fromAsync(manifest.unseen('user ', pause));
+    expect([gone.length, gone.some(({ owner }) => owner === 'user 7')]).toEqual([2450, false]);
+    expect(await Array.fromAsync(manifest.unseen('media/', pause))).toEqual([]);
+    const lines = tempFile('manifest.ndjson', '');
+    await manifest.writeLines(lines, pause);
+    expect(readLines(lines).length).toBe(2500);
+    expect(pauses).toBe(4 + 4 + 1 + 4);
+    manifest.close();
+  });
+
+  test('a manifest that cannot be read is named', async () => {
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    const file = join(folder, 'trees/nginx.db');
+    writeFileSync(file, 'no database, but long enough to be one '.repeat(100));
+    expect(await publish()).toMatchObject({ code: 1, errors: [`${file} is not a SQLite database.`] });
+  });
+
+  test('refuses a folder with files of others, or for another host, and leaves it as it is', async () => {
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
+    const list = () => readdirSync(folder, { recursive: true }).sort();
+    const refuse = async (host: string) => {
+      const before = list();
+      const errors = [
+        `${folder} has files that \`vitrine publish --for ${host}\` did not make: specify another folder`,
+      ];
+      expect(await publish('--for', host)).toMatchObject({ code: 1, errors });
+      expect(list()).toEqual(before);
+    };
+    mkdirSync(join(folder, 'trees/0'), { recursive: true });
+    await refuse('nginx');
+    rmSync(join(folder, 'trees/0'), { recursive: true });
+    // A run made this that could not open its manifest.
+    expect((await publish()).code).toBe(0);
+    await refuse('caddy');
+  });
+});
