@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Family } from '../../records/kinds.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
+import { allowsSharedCaching } from './cache-control.ts';
 import { type CacheSettings, type Headers, setHeaders } from './headers.ts';
 
 const A_DAY = 86_400;
@@ -11,17 +12,15 @@ export type TagUser = ReturnType<typeof createUserTags>;
 /** The function is called right before the answer is sent: no error of the server may stay in a cache. */
 export function createUserTags({ cacheControl, purge }: CacheSettings) {
   const kinds = purge.map(({ kind }) => kind);
-  // CACHE_CONTROL may forbid that any shared cache keeps an answer.
-  const isForbidden = /private|no-store|no-cache/.test(cacheControl);
-  const longCaching: Headers = isForbidden
-    ? {}
-    : {
+  const longCaching: Headers = allowsSharedCaching(cacheControl)
+    ? {
         ...(kinds.includes('nginx') && { 'x-accel-expires': `${A_DAY}` }),
         // CDNs follow it instead of Cache-Control (RFC 9213).
         ...(kinds.some((kind) => kind !== 'nginx') && { 'cdn-cache-control': `max-age=${A_DAY}` }),
-      };
+      }
+    : {};
 
-  /** `isLasting` says whether the answer changes only when caches are purged. */
+  /** `isLasting`: every change of the answer is followed by a purge, so caches may keep it for a day. */
   return function tagUser(response: ServerResponse, family: Family, userKey: string, isLasting = true): void {
     if (kinds.length === 0) return;
     response.setHeader('Cache-Tag', `${SITE_TAG},${userTag(family, userKey)}`);

@@ -2,6 +2,7 @@
 // nothing is rendered, and no body read, for a client that has it already.
 import type { FastifyReply } from 'fastify';
 import { matches, sendNotModified } from '../../api/http/answer.ts';
+import { allowsSharedCaching } from '../../api/http/cache-control.ts';
 import { sendFailure } from '../../api/http/errors.ts';
 import type { Headers } from '../../api/http/headers.ts';
 import { createUserTags } from '../../api/http/user-tags.ts';
@@ -95,4 +96,4 @@ export function describeSettings(config: Config): string {
 }
 
 /** Whether shared caches may keep it. */
-const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');
+const isShared = (headers: Headers) => allowsSharedCaching(headers['cache-control'] ?? '');

@@ -1,5 +1,6 @@
 // Whether responses can be cached and revalidated, and what a cache on the way does with them.
 import { setTimeout as delay } from 'node:timers/promises';
+import { allowsSharedCaching, sharedAge } from '../../api/http/cache-control.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
 import {
   broken,
@@ -60,7 +61,7 @@ const caching: Check = {
     if (value === undefined) return broken('is missing: caches have to guess how long to keep a response');
     if (more.length > 0)
       return broken(`comes ${more.length + 1} times: ${quoted([value, ...more].join(' | '))}`);
-    if (/no-store|no-cache|private|max-age=0\b/i.test(value))
+    if (!allowsSharedCaching(value))
       return broken(
         `forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL, or files or samples are served)`,
       );
@@ -79,9 +80,7 @@ type CacheState = 'hit' | 'other' | undefined;
 const CACHE_HEADERS = ['x-cache-status', 'cache-status', 'cf-cache-status', 'x-cache', 'x-proxy-cache'];
 
 const cacheHeader = ({ headers }: HttpResponse) =>
-  CACHE_HEADERS.map((name) => headers[name])
-    .find((value) => value !== undefined)
-    ?.toString();
+  CACHE_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 
 function cacheState(response: HttpResponse): CacheState {
   const { age } = response.headers;
@@ -116,11 +115,11 @@ const errorCaching: Check = {
   },
 };
 
-/** The seconds for which a response may be cached; undefined if it does not say. */
+/** The seconds for which a shared cache may keep a response; undefined if it does not say. */
 function declaredAge(response: HttpResponse): number | undefined {
   const values = response.all('cache-control');
   if (values.length === 0) return undefined;
-  return Math.max(...values.map((value) => Number(/(?:max-age|s-maxage)=(\d+)/i.exec(value)?.[1] ?? 0)));
+  return Math.max(...values.map((value) => sharedAge(value) ?? 0));
 }
 
 /** Whether a cache keeps a 404 longer than it may. Only a cache that says what it does can be judged. */

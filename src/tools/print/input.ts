@@ -1,6 +1,7 @@
 // What configurations of other programs are made from: the settings in force, as those programs need them.
 import { isIPv6 } from 'node:net';
 import { isAbsolute, join } from 'node:path';
+import { allowsStale } from '../../api/http/cache-control.ts';
 import { type Config, listMounts } from '../../config/config.ts';
 import { isPostgresUrl } from '../../config/database-url.ts';
 import { findMediaFolder } from '../../config/media.ts';
@@ -53,7 +54,7 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
     stopTime: Math.ceil((config.shutdownDelay + config.shutdownGrace) / 1000) + 5,
     /** Whether Cache-Control lets caches serve stale responses while the server is down. */
-    mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
+    mayBeStale: allowsStale(config.cacheControl),
     /** Whether commands notify caches or programs of changes, and whether they purge nginx. */
     notifies: config.purge.length + config.notify.length > 0,
     purgesNginx: config.purge.some(({ kind }) => kind === 'nginx'),

@@ -264,6 +264,21 @@ test.each<[what: string, url: string, headers: Record<string, string>, state: st
   expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
 });
 
+test.each([
+  ['max-age=5, s-maxage=600', 'a 404 may be cached for 600 s'],
+  ['max-age=600, s-maxage=5', 'a 404 may be cached for 5 s'],
+])('a 404 with Cache-Control %s', async (cacheControl, words) => {
+  const send: Send = async () => ({
+    status: 404,
+    headers: {},
+    body: Buffer.from('{"code":"USER_NOT_FOUND"}'),
+    all: () => [cacheControl],
+  });
+  const check = CHECKS.find(({ name }) => name === 'error caching') as (typeof CHECKS)[number];
+  const finding = await check.run({ send, lookups: () => ({ profile: '/p' }), unusedName: 'x' } as never);
+  expect(finding.text).toContain(words);
+});
+
 test.each(['(ada', '[x', 'élodie', '\u{1f5bc}'])('published files of a user called %s', async (user) => {
   const profile = JSON.stringify({ username: user });
   const { url } = await startSite((request, response) => {
