@@ -133,6 +133,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     'put what a snapshot holds in the place of what the database holds, at once',
     () => import('./restore.ts'),
   ),
+  config: entry('show the settings in force, and where each comes from', () => import('./config.ts')),
   migrate: entry('bring the database to the schema of this version', () => import('./migrate.ts')),
   check: entry(
     'read the whole database and say whether it is sound, and what it holds',

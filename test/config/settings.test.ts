@@ -242,3 +242,15 @@ test('numbers of bytes, of options', () => {
   for (const text of ['-1', '1.5K', '1T', '64 K'])
     expect(() => bytes(text)).toThrow('such as 65536, 64K or 1G');
 });
+
+test('vitrine config shows where a database is, without its login, and no secret', async () => {
+  const env = {
+    DATABASE_URL: 'postgres://owner:s3cret@db.example/site',
+    NOTIFY: 'https://hooks.example/s3cret',
+    PURGE: 'post:https://purge.example/s3cret',
+    PURGE_TOKEN: 's3cret',
+  };
+  const shown = await done(['config', '--json'], { env });
+  expect(shown).toContain('"postgres://…@db.example/site","from":"environment"');
+  expect(shown).not.toMatch(/s3cret|owner/);
+});

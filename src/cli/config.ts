@@ -1,0 +1,129 @@
+// `vitrine config`: the settings in force, and where each of them comes from.
+import {
+  type Config,
+  type Environment,
+  explicitSettings,
+  type Flags,
+  flagName,
+  lookalikes,
+  readConfig,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  variableName,
+} from '../config/config.ts';
+import { shownDatabase } from '../config/database-url.ts';
+import { findMediaFolder, findMediaUrl } from '../config/media.ts';
+import { readToken } from '../config/secrets.ts';
+import { type CommandContext, UsageError } from './context.ts';
+import { createCommand, examples, type SettingFlags } from './options.ts';
+
+interface SettingRow {
+  readonly name: string;
+  /** Null if there is none. */
+  readonly value: string | null;
+  /** A flag, `environment`, `default`, or what implies the value. */
+  readonly from: string;
+}
+
+/** Secrets that only the environment or a file may hold. */
+const SECRETS = ['CLOUDFLARE_API_TOKEN', 'PURGE_TOKEN', 'NOTIFY_SECRET'];
+
+const HELP = `
+Give it the flags, files and environment of \`vitrine serve\`. Passwords and tokens are hidden.
+${examples('vitrine config', 'vitrine config --samples --port 80', 'vitrine config --json')}`;
+
+export const command = (context: CommandContext) =>
+  createCommand('config', SETTING_NAMES)
+    .argument('[file...]', 'files that are served instead of a database')
+    .option('--samples', 'sample users are served if no database is named', false)
+    .addHelpText('after', HELP)
+    .action((files: string[], { samples, ...flags }: SettingFlags & { samples: boolean }) => {
+      if (files.length > 0 && (flags.databaseUrl ?? flags.databaseUrlFile) !== undefined)
+        throw new UsageError('name files to serve or a database, not both');
+      const settings = listSettings(flags, context.environment, files.length > 0, samples);
+      for (const line of lookalikes(context.environment)) context.stderr.write(`${line}\n`);
+      context.report({ summary: drawTable(settings), result: { settings } });
+    });
+
+function listSettings(flags: Flags, all: Environment, hasFiles: boolean, samples: boolean): SettingRow[] {
+  const environment = hasFiles ? { ...all, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined } : all;
+  const config = readConfig(flags, environment);
+  const source = hasFiles ? 'files' : samples && config.databaseUrl === undefined ? '--samples' : undefined;
+  const rows = SETTING_NAMES.map(
+    (name) =>
+      (hasFiles && overruledByFiles(name)) ||
+      findGiven(name, config, flags, environment) ||
+      findImplied(name, config, source) || {
+        name: variableName(name),
+        value: SETTINGS[name].fallback || null,
+        from: 'default',
+      },
+  );
+  return [...rows, ...SECRETS.flatMap((name) => findSecret(name, environment))];
+}
+
+/** What `serve FILE` does not take from the settings. */
+function overruledByFiles(name: SettingName): SettingRow | undefined {
+  const values: Partial<Record<SettingName, string | null>> = {
+    databaseUrl: null,
+    purge: null,
+    workers: '1',
+  };
+  const value = values[name];
+  return value === undefined ? undefined : { name: variableName(name), value, from: 'files' };
+}
+
+function findGiven(
+  name: SettingName,
+  config: Config,
+  flags: Flags,
+  environment: Environment,
+): SettingRow | undefined {
+  const variable = variableName(name);
+  const hasDatabaseFlag = Boolean(flags.databaseUrl ?? flags.databaseUrlFile);
+  const others = name.startsWith('databaseUrl') && hasDatabaseFlag ? {} : environment;
+  const given = explicitSettings(flags, others);
+  const isFlag = variable in explicitSettings(flags, {});
+  const from = isFlag ? flagName(name) : 'environment';
+  const text = given[variable];
+  if (text !== undefined) return { name: variable, value: hideSecrets(name, config) ?? text, from };
+  if (name !== 'databaseUrl' || given.DATABASE_URL_FILE === undefined) return undefined;
+  return { name: variable, value: hideSecrets(name, config) ?? null, from: 'DATABASE_URL_FILE' };
+}
+
+/** A value without its secret parts; undefined if it has none. */
+function hideSecrets(name: SettingName, { databaseUrl, notify, purge }: Config): string | undefined {
+  if (name === 'databaseUrl' && databaseUrl !== undefined) return shownDatabase(databaseUrl);
+  if (name === 'notify') return notify.map(({ origin }) => `${origin}/…`).join(',');
+  if (name !== 'purge') return undefined;
+  return purge
+    .map(({ kind, place, text }) => (kind === 'post' ? `post:${new URL(place).origin}/…` : text))
+    .join(',');
+}
+
+function findImplied(name: SettingName, config: Config, source: string | undefined): SettingRow | undefined {
+  if (name === 'cacheControl' && source !== undefined)
+    return { name: 'CACHE_CONTROL', value: 'no-cache', from: source };
+  if (name === 'mediaUrl') {
+    const value = findMediaUrl(config);
+    return { name: 'MEDIA_URL', value, from: value.startsWith('http://localhost') ? 'PORT' : 'base URLs' };
+  }
+  const folder = name === 'mediaDir' ? findMediaFolder(config) : undefined;
+  return folder === undefined ? undefined : { name: 'MEDIA_DIR', value: folder, from: 'DATABASE_URL' };
+}
+
+/** Throws if a file that holds the secret cannot be read. */
+function findSecret(name: string, environment: Environment): SettingRow[] {
+  if (readToken(name, environment) === undefined) return [];
+  const from = environment[name]?.trim() ? 'environment' : `${name}_FILE`;
+  return [{ name, value: 'hidden', from }];
+}
+
+function drawTable(settings: readonly SettingRow[]): string {
+  const rows = settings.map(({ name, value, from }) => [name, from, value || 'none'] as const);
+  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length));
+  return rows
+    .map(([name, from, value]) => `${name.padEnd(width(0))}  ${from.padEnd(width(1))}  ${value}`)
+    .join('\n');
+}
