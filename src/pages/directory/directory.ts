@@ -28,6 +28,7 @@ import {
   type DirectoryPage,
   type Letter,
 } from './directory-page.ts';
+import { oncePerVersion } from './once-per-version.ts';
 
 const PAGE_SIZE = 50;
 
@@ -160,7 +161,7 @@ const MOST_LETTERS = 100;
 
 /** The letters that user names begin with, each with the name before the first of them; kept until the data changes. */
 function createLetters(store: Reader, family: Family): () => Promise<readonly Letter[]> {
-  let known: { version: number; letters: Promise<readonly Letter[]> } | undefined;
+  const share = oncePerVersion<readonly Letter[]>(store, 1);
 
   async function find(): Promise<readonly Letter[]> {
     const letters: Letter[] = [];
@@ -175,13 +176,7 @@ function createLetters(store: Reader, family: Family): () => Promise<readonly Le
     return letters;
   }
 
-  return () => {
-    const version = store.version();
-    if (known?.version !== version) known = { version, letters: find() };
-    const { letters } = known;
-    letters.catch(() => (known = undefined));
-    return letters;
-  };
+  return () => share(family, find);
 }
 
 const redirect = (reply: FastifyReply, location: string, status = 301) =>

@@ -1,22 +1,23 @@
 // Sitemaps for search engines, and robots.txt, which names them (sitemaps.org, protocol 0.9): people with their newest items;
-// their pages lead to older ones. The protocol allows 50,000 addresses in a file; with fewer than 1,000 each is made quickly,
-// so nothing is kept but where every twentieth begins.
+// their pages lead to older ones. The protocol allows 50,000 addresses in a file; with fewer than 1,000 each is made quickly.
+// The index, the sitemaps asked for last, and where every twentieth begins are kept until the data changes.
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
-import { createAsset, sendAsset } from '../../api/http/assets.ts';
+import { type Asset, createAsset, sendAsset } from '../../api/http/assets.ts';
 import { RequestError } from '../../api/http/errors.ts';
 import { caching } from '../../api/http/headers.ts';
 import { FAULT } from '../../api/http/input.ts';
 import { type Config, listMounts, publicOrigin } from '../../config/config.ts';
 import { hostConstraint, isOnHost } from '../../config/mount.ts';
-import { type Family, ITEM_CAP } from '../../records/kinds.ts';
+import { FAMILIES, type Family, ITEM_CAP } from '../../records/kinds.ts';
 import type { ListOptions, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
 import { TEXT } from '../page-headers.ts';
 import { pageRoute } from '../people/person-pages.ts';
 import { sitemap, sitemapIndex } from './directory-page.ts';
+import { oncePerVersion } from './once-per-version.ts';
 
 /** People in a sitemap. */
 const SITEMAP_SIZE = 50;
@@ -25,6 +26,8 @@ const BLOCK = 20;
 const BLOCK_SIZE = BLOCK * SITEMAP_SIZE;
 /** The protocol's limit for an index is 50,000 sitemaps. */
 const MOST_BLOCKS = 50_000 / BLOCK;
+/** Sitemaps that are kept: each has 360 KB at most, and mostly 60. Crawlers ask for one after the other. */
+const MOST_KEPT = 20;
 
 const Params = Type.Object({
   number: Type.String({ pattern: '^[1-9]\\d{0,4}$', [FAULT]: 'ROUTE_NOT_FOUND' }),
@@ -41,6 +44,8 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
   const xml = { 'content-type': 'application/xml; charset=utf-8', ...caching(config) };
   const text = { 'content-type': TEXT, ...caching(config) };
   const findParts = createParts(store);
+  const shareIndex = oncePerVersion<Asset>(store, listMounts(config).length);
+  const shareSitemap = oncePerVersion<Asset>(store, MOST_KEPT);
   const sites = listSites(config);
   const sitesFor = ({ headers }: FastifyRequest) => {
     const found = sites.filter((site) => isOnHost(site, headers.host));
@@ -53,26 +58,34 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
       `/sitemap-${variant}-:number.xml`,
       { ...route, constraints: hostConstraint(base), schema: { ...route.schema, params: Params } },
       async (request, reply) => {
-        const nth = Number(request.params.number) - 1;
-        const { starts, count } = await findParts(family);
-        const after = starts[Math.floor(nth / BLOCK)];
-        if (after === undefined || nth >= count) throw new RequestError('ROUTE_NOT_FOUND');
-        const part = { after, skip: (nth % BLOCK) * SITEMAP_SIZE, limit: SITEMAP_SIZE };
-        const directory = `${origin}/people/${variant}`;
-        const pages = await listPages(store, family, part, directory);
-        return sendAsset(reply, createAsset(sitemap(nth === 0 ? [directory, ...pages] : pages), xml));
+        const { number } = request.params;
+        const asset = await shareSitemap(`${variant} ${number}`, async () => {
+          const nth = Number(number) - 1;
+          const { starts, count } = await findParts(family);
+          const after = starts[Math.floor(nth / BLOCK)];
+          if (after === undefined || nth >= count) throw new RequestError('ROUTE_NOT_FOUND');
+          const part = { after, skip: (nth % BLOCK) * SITEMAP_SIZE, limit: SITEMAP_SIZE };
+          const directory = `${origin}/people/${variant}`;
+          const pages = await listPages(store, family, part, directory);
+          return createAsset(sitemap(nth === 0 ? [directory, ...pages] : pages), xml);
+        });
+        return sendAsset(reply, asset);
       },
     );
 
   app.get('/sitemap.xml', route, async (request, reply) => {
-    const files: string[] = [];
-    for (const { variant, origin, family } of sitesFor(request)) {
-      const { count } = await findParts(family);
-      for (let number = 1; number <= count; number++)
-        files.push(`${origin}/sitemap-${variant}-${number}.xml`);
-    }
-    if (files.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
-    return sendAsset(reply, createAsset(sitemapIndex(files), xml));
+    const found = sitesFor(request);
+    const asset = await shareIndex(found.map(({ variant }) => variant).join(' '), async () => {
+      const files: string[] = [];
+      for (const { variant, origin, family } of found) {
+        const { count } = await findParts(family);
+        for (let number = 1; number <= count; number++)
+          files.push(`${origin}/sitemap-${variant}-${number}.xml`);
+      }
+      if (files.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
+      return createAsset(sitemapIndex(files), xml);
+    });
+    return sendAsset(reply, asset);
   });
 
   app.get('/robots.txt', route, (request, reply) => {
@@ -113,31 +126,22 @@ interface Parts {
   readonly count: number;
 }
 
-/** The sitemaps of a family, kept until the data changes. */
+/** The sitemaps of a family. */
 function createParts(store: Reader): (family: Family) => Promise<Parts> {
-  const known = new Map<Family, { version: number; parts: Promise<Parts> }>();
+  const share = oncePerVersion<Parts>(store, FAMILIES.length);
+  return (family) => share(family, () => findParts(store, family));
+}
 
-  async function find(family: Family): Promise<Parts> {
-    const starts = [''];
-    while (starts.length < MOST_BLOCKS) {
-      const options = { after: starts.at(-1) as string, skip: BLOCK_SIZE - 1, limit: 2 };
-      const [last, next] = await store.users(family, options);
-      if (last === undefined || next === undefined) break;
-      starts.push(last.key);
-      // SQLite answers at once: other requests have their turn.
-      await setImmediate();
-    }
-    const rest = await store.users(family, { after: starts.at(-1) as string, limit: BLOCK_SIZE });
-    return { starts, count: (starts.length - 1) * BLOCK + Math.ceil(rest.length / SITEMAP_SIZE) };
+async function findParts(store: Reader, family: Family): Promise<Parts> {
+  const starts = [''];
+  while (starts.length < MOST_BLOCKS) {
+    const options = { after: starts.at(-1) as string, skip: BLOCK_SIZE - 1, limit: 2 };
+    const [last, next] = await store.users(family, options);
+    if (last === undefined || next === undefined) break;
+    starts.push(last.key);
+    // SQLite answers at once: other requests have their turn.
+    await setImmediate();
   }
-
-  return (family) => {
-    const version = store.version();
-    const made = known.get(family);
-    if (made?.version === version) return made.parts;
-    const parts = find(family);
-    known.set(family, { version, parts });
-    parts.catch(() => known.get(family)?.parts === parts && known.delete(family));
-    return parts;
-  };
+  const rest = await store.users(family, { after: starts.at(-1) as string, limit: BLOCK_SIZE });
+  return { starts, count: (starts.length - 1) * BLOCK + Math.ceil(rest.length / SITEMAP_SIZE) };
 }

@@ -1,0 +1,70 @@
+// Sitemaps are made once for each version of the data, however many clients ask for them.
+import { expect, test } from 'vitest';
+import { oncePerVersion } from '../../../src/pages/directory/once-per-version.ts';
+import { ask } from '../../support/rig.ts';
+import { serveLookups } from '../../support/serve-here.ts';
+
+const entry = (name: string) => ({ key: name, username: name, etag: '"x"', name, bio: '', avatar: '' });
+
+test('clients that ask at the same time, and later ones, share a sitemap and the index', async () => {
+  const found = { version: 1, users: 0 };
+  const server = await serveLookups(
+    {
+      version: () => found.version,
+      users: async (_family, { limit, after }) => {
+        found.users++;
+        return after === '' ? [entry('ada'), entry('bo')].slice(0, limit) : [];
+      },
+      historySizes: () => [],
+    },
+    { directory: 'on', baseUrlA: '', baseUrlB: 'http://b.example/b', baseUrlC: '' },
+  );
+  const read = async (path: string) => {
+    const { status, body } = await ask(server, path, { headers: { host: 'b.example' } });
+    expect(status).toBe(200);
+    return body;
+  };
+  const countReads = async (during: () => Promise<unknown>) => {
+    const before = found.users;
+    await during();
+    return found.users - before;
+  };
+  const readAll = (path: string) => Promise.all(Array.from({ length: 30 }, () => read(path)));
+
+  const [first] = await readAll('/sitemap-b-1.xml');
+  expect(first).toContain('<loc>http://b.example/people/b/bo</loc>');
+  for (const path of ['/sitemap-b-1.xml', '/sitemap.xml']) {
+    await read(path);
+    expect(await countReads(() => readAll(path))).toBe(0);
+  }
+  // Whatever changes the data makes them anew, once.
+  found.version++;
+  expect(await countReads(() => readAll('/sitemap-b-1.xml'))).toBe(await countReads(() => changeAndRead()));
+  async function changeAndRead() {
+    found.version++;
+    await read('/sitemap-b-1.xml');
+  }
+});
+
+test('of what was made, the last few are kept, as the same objects; a failure is not kept', async () => {
+  const data = { version: 1 };
+  const share = oncePerVersion<{ name: string }>({ version: () => data.version }, 2);
+  let made = 0;
+  const get = (name: string) =>
+    share(name, async () => {
+      made++;
+      return { name };
+    });
+  const [a, again] = await Promise.all([get('a'), get('a')]);
+  expect(again).toBe(a);
+  await get('b');
+  expect(await get('a')).toBe(a);
+  await get('c');
+  expect([made, await get('a')]).toEqual([3, a]);
+  await get('b');
+  expect(made).toBe(4);
+  data.version++;
+  expect(await get('a')).not.toBe(a);
+  await expect(share('d', () => Promise.reject(new Error('no data')))).rejects.toThrow('no data');
+  expect(await get('d')).toEqual({ name: 'd' });
+});
