@@ -4,10 +4,11 @@ import process from 'node:process';
 import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
-import { DONE, FAILED, MISUSED, type Process, type ServeStart } from './cli/context.ts';
+import type { Process, ServeStart } from './cli/context.ts';
 import { runProgram } from './cli/program.ts';
-import type { Config } from './config/config.ts';
+import type { Config } from './config/settings.ts';
 import { printable } from './records/printable.ts';
+import { DONE, FAILED, MISUSED } from './stores/explain.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');

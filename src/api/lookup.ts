@@ -2,8 +2,8 @@
 // an answer. The routes are in query-style.ts and path-style.ts.
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/mount.ts';
+import type { Config } from '../config/settings.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';

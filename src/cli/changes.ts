@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { openArchive } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import { describeChange } from '../tools/notify/addresses.ts';
+import { readNotifyConfig } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
-import { readNotifyConfig } from './notifying.ts';
 import {
   chooseDatabase,
   createCommand,

@@ -1,8 +1,9 @@
 // `vitrine check`
 import { shownDatabase } from '../config/database-url.ts';
+import { CommandFailed, explain } from '../stores/explain.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
-import { type CommandContext, CommandFailed, explain } from './context.ts';
-import { notifyChanges } from './notifying.ts';
+import { notifyChanges } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
 
 export const command = (context: CommandContext) =>

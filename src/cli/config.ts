@@ -1,21 +1,18 @@
 // `vitrine config`: the settings in force, and where each of them comes from.
+import { type Environment, explicitSettings, type Flags, lookalikes, readConfig } from '../config/config.ts';
+import { shownDatabase } from '../config/database-url.ts';
+import { findMediaFolder, findMediaUrl } from '../config/media.ts';
+import { readToken } from '../config/secrets.ts';
 import {
   type Config,
-  type Environment,
-  explicitSettings,
-  type Flags,
   flagName,
-  lookalikes,
-  readConfig,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
   variableName,
-} from '../config/config.ts';
-import { shownDatabase } from '../config/database-url.ts';
-import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { readToken } from '../config/secrets.ts';
-import { type CommandContext, UsageError } from './context.ts';
+} from '../config/settings.ts';
+import { UsageError } from '../stores/explain.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
 interface SettingRow {

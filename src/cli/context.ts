@@ -1,11 +1,10 @@
-// What a command may touch of the process it runs in, and the errors it ends with.
+// What a command may touch of the process it runs in, and how its report is printed.
 import type { Writable } from 'node:stream';
-import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
-import { ConfigError } from '../config/setting-values.ts';
+import type { Config } from '../config/settings.ts';
+import type { ServeHooks } from '../import/serve-files.ts';
 import type { Terminal } from '../import/terminal.ts';
 import { printable } from '../records/printable.ts';
-import { StoreError } from '../stores/errors.ts';
+import { CommandFailed, DONE } from '../stores/explain.ts';
 
 /** The process that a command line runs in. */
 export interface Process {
@@ -21,14 +20,6 @@ export interface Process {
   readonly endBySignal: () => void;
   /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
-}
-
-/** What a command does while the server that it started is running. */
-export interface ServeHooks {
-  /** Called once the server answers. */
-  readonly onServing?: (log: Logger) => void;
-  /** Called with a sentence about an error that nothing caught; without it, such an error ends the server. */
-  readonly onUncaught?: (sentence: string, log: Logger) => void;
 }
 
 export interface ServeStart extends ServeHooks {
@@ -61,18 +52,7 @@ export interface CommandContext extends Process {
 /** The heading of the settings in the help of a command, which come after its own options. */
 export const SETTINGS_GROUP = 'Settings:';
 
-/** The command ran and did not succeed. */
-export class CommandFailed extends Error {}
-/** The command line makes no sense. */
-export class UsageError extends Error {}
-
 // How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
-
-export const DONE = 0;
-export const FAILED = 1;
-export const MISUSED = 2;
-/** Plus the number of the signal that ended the command, as shells count. */
-export const SIGNALLED = 128;
 
 export function createOutput(io: Process, argv: readonly string[], commandName: () => string | null) {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
@@ -129,42 +109,3 @@ const safeJson = (value: object) =>
   JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (text) =>
     text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
-
-/** An error as sentences, and the exit code. */
-export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
-  // Something could not be closed either.
-  if (error instanceof SuppressedError) return explain(error.suppressed);
-  if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
-  if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
-  if (error instanceof CommandFailed || error instanceof StoreError)
-    return { lines: [error.message], exitCode: FAILED };
-  // A fault of this program: mending it needs the stack.
-  if (isProgramFault(error)) return { lines: (error.stack ?? error.message).split('\n'), exitCode: FAILED };
-  return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
-}
-
-/** Errors of Node and of requests have a code or a cause. */
-const isProgramFault = (error: unknown): error is Error =>
-  (error instanceof TypeError || error instanceof ReferenceError) &&
-  error.cause === undefined &&
-  !('code' in error);
-
-/** System calls. */
-const CHANGES = /^(?:mkdir|mkdtemp|rename|rm|rmdir|symlink|link|unlink)$/;
-
-function describe(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
-  if (error.code === 'EACCES' && error.path !== undefined)
-    return `this user may not ${CHANGES.test(error.syscall ?? '') ? 'change' : 'read'} ${error.path}`;
-  if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
-    return 'this user may not write the database: run the command as its owner, or as root';
-  if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
-  if (error.code === 'ENOTDIR' && error.path !== undefined)
-    return `${error.path}: a part of this path is a file, and no folder`;
-  if (error.code === 'EEXIST' && error.path !== undefined) return `${error.path} exists already`;
-  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  // Node's message ends with the address.
-  if (error.syscall === 'listen' || error.syscall === 'bind')
-    return `${error.message.replace(/^.*?: /, 'cannot listen: ')}; set a free port, and an address of this machine`;
-  return error.message;
-}

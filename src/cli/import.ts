@@ -1,69 +1,24 @@
 // `vitrine import`
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ImportOptions } from '../import/import.ts';
+import type { ImportOptions, ReadingOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
+import { CommandFailed, UsageError } from '../stores/explain.ts';
 import { openWriter } from '../stores/open.ts';
-import { type CommandContext, CommandFailed, UsageError } from './context.ts';
-import { openNotifying } from './notifying.ts';
+import { openNotifying } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import {
+  addReadingOptions,
   chooseDatabase,
   createCommand,
   examples,
-  familyOption,
+  FILES_MEANING,
   forReport,
-  lenientOption,
   maxRemovedOption,
   type SettingFlags,
-  unescapeOption,
 } from './options.ts';
 
-/** The files of src/import/maps. */
-const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
-
 type ImportFlags = SettingFlags &
-  ReadingFlags &
+  ReadingOptions &
   Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun'>;
-
-/** What files hold, and how they are read. */
-export const FILES_MEANING =
-  'NDJSON, JSON, CSV or HAR; with --map also XML, and folders of archives; also as .gz';
-
-const READING = [
-  'map',
-  'filesUrl',
-  'exportUser',
-  'family',
-  'dates',
-  'encoding',
-  'lenient',
-  'unescape',
-] as const;
-
-export type ReadingFlags = Pick<ImportOptions, (typeof READING)[number]>;
-
-/** Those of a command's flags that say how files are read. */
-export const pickReading = (flags: ReadingFlags): ReadingFlags =>
-  Object.fromEntries(READING.map((name) => [name, flags[name]]));
-
-export const addReadingOptions = (command: Command) =>
-  command
-    .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
-    .option('--files-url <url>', "where relative pictures, and with --map an export's own, are published")
-    .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
-    .addOption(familyOption('the family of profiles that fit both'))
-    .addOption(
-      new Option(
-        '--dates <order>',
-        'of day and month in dates of spreadsheets: 28.2.2026, 2/28/2026',
-      ).choices(['dmy', 'mdy']),
-    )
-    .addOption(
-      new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
-        encodingArgument,
-      ),
-    )
-    .addOption(lenientOption())
-    .addOption(unescapeOption());
 
 export const command = (context: CommandContext) =>
   addReadingOptions(createCommand('import'))
@@ -81,14 +36,6 @@ already (same type and id) is updated, so importing a file again changes nothing
 ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon archive/')}`,
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));
-
-function encodingArgument(name: string): string {
-  try {
-    return new TextDecoder(name).encoding;
-  } catch {
-    throw new InvalidArgumentError('It must be the name of an encoding, such as windows-1252.');
-  }
-}
 
 async function runImport(files: string[], flags: ImportFlags, context: CommandContext): Promise<void> {
   if (flags.rejects !== undefined && !flags.skipInvalid)

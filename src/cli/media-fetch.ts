@@ -1,14 +1,15 @@
 // `vitrine media fetch`, and what it shares with the other commands for copies of pictures.
 import { type Command, Option } from 'commander';
-import { type Config, readConfig, type SettingName } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { bytes, ConfigError } from '../config/setting-values.ts';
+import type { Config, SettingName } from '../config/settings.ts';
 import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { FetchOptions } from '../tools/media/fetch.ts';
+import { openNotifying } from '../tools/notify/notifying.ts';
 import type { HostFlags } from '../tools/remote/host.ts';
 import type { CommandContext } from './context.ts';
-import { openNotifying } from './notifying.ts';
 import {
   addPaceOptions,
   chooseDatabase,

@@ -3,12 +3,13 @@ import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { megabytes } from '../import/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
+import { CommandFailed } from '../stores/explain.ts';
 import { openArchive, openWriter } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import type { Archive, MediaSummary } from '../stores/sql/archive.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import { openNotifying } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
-import { openNotifying } from './notifying.ts';
 import { chooseDatabase, createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
 
 export function command(context: CommandContext): Command {

@@ -2,9 +2,11 @@
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { joinReasons, shellWord } from '../records/printable.ts';
+import { CommandFailed, explain, UsageError } from '../stores/explain.ts';
 import { openArchive, openReader } from '../stores/open.ts';
 import type { MirrorOptions } from '../tools/mirror/context.ts';
-import { type CommandContext, CommandFailed, explain, UsageError } from './context.ts';
+import { openNotifying } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import {
   addMediaOptions,
   fetchMedia,
@@ -12,7 +14,6 @@ import {
   MEDIA_SETTINGS,
   type MediaFlags,
 } from './media-fetch.ts';
-import { openNotifying } from './notifying.ts';
 import {
   addPaceOptions,
   baseUrlArgument,

@@ -1,23 +1,19 @@
 // Options and arguments that several commands take.
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import {
-  flagName,
-  lookalikes,
-  readConfig,
-  SETTINGS,
-  type SettingName,
-  variableName,
-} from '../config/config.ts';
+import { lookalikes, readConfig } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
+import { flagName, SETTINGS, type SettingName, variableName } from '../config/settings.ts';
+import type { ReadingOptions } from '../import/import.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
+import { UsageError } from '../stores/explain.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/sql/load.ts';
 import { readBase } from '../tools/remote/base-url.ts';
 import type { UserSource } from '../tools/remote/user-list.ts';
 import { VARIANT_NAMES } from '../variants.ts';
-import { type CommandContext, SETTINGS_GROUP, UsageError } from './context.ts';
+import { type CommandContext, SETTINGS_GROUP } from './context.ts';
 
 export type SettingFlags = Partial<Record<SettingName, string>>;
 
@@ -131,6 +127,56 @@ export function host(text: string): string {
   const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
   if (url === null) throw new Mistake('takes HOST or HOST:PORT');
   return url.host;
+}
+
+/** The files of src/import/maps. */
+const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
+
+/** What files hold, and how they are read. */
+export const FILES_MEANING =
+  'NDJSON, JSON, CSV or HAR; with --map also XML, and folders of archives; also as .gz';
+
+const READING = [
+  'map',
+  'filesUrl',
+  'exportUser',
+  'family',
+  'dates',
+  'encoding',
+  'lenient',
+  'unescape',
+] as const satisfies readonly (keyof ReadingOptions)[];
+
+/** Those of a command's flags that say how files are read. */
+export const pickReading = (flags: ReadingOptions): ReadingOptions =>
+  Object.fromEntries(READING.map((name) => [name, flags[name]]));
+
+export const addReadingOptions = (command: Command) =>
+  command
+    .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
+    .option('--files-url <url>', "where relative pictures, and with --map an export's own, are published")
+    .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
+    .addOption(familyOption('the family of profiles that fit both'))
+    .addOption(
+      new Option(
+        '--dates <order>',
+        'of day and month in dates of spreadsheets: 28.2.2026, 2/28/2026',
+      ).choices(['dmy', 'mdy']),
+    )
+    .addOption(
+      new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
+        encodingArgument,
+      ),
+    )
+    .addOption(lenientOption())
+    .addOption(unescapeOption());
+
+function encodingArgument(name: string): string {
+  try {
+    return new TextDecoder(name).encoding;
+  } catch {
+    throw new InvalidArgumentError('It must be the name of an encoding, such as windows-1252.');
+  }
 }
 
 /** How hard a live site is asked, for commands that ask many times. */

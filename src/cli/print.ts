@@ -2,7 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument } from 'commander';
-import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
+import { explicitSettings, readConfig } from '../config/config.ts';
+import { SETTING_NAMES } from '../config/settings.ts';
+import { CommandFailed, UsageError } from '../stores/explain.ts';
 import { makeFolder } from '../stores/output.ts';
 import { compose } from '../tools/print/compose.ts';
 import { createPrintInput, type PrintInput } from '../tools/print/input.ts';
@@ -10,7 +12,7 @@ import { kubernetes } from '../tools/print/kubernetes.ts';
 import { prometheusRules } from '../tools/print/monitoring.ts';
 import { caddy, nginx } from '../tools/print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../tools/print/systemd.ts';
-import { type CommandContext, CommandFailed, UsageError } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
 export const TEXTS = {

@@ -2,20 +2,10 @@
 
 import { constants } from 'node:os';
 import { Command, CommanderError, type Help } from 'commander';
-import { VERSION } from '../package-files.ts';
+import { VERSION } from '../config/package-files.ts';
 import { AlreadyReported } from '../server/already-reported.ts';
-import {
-  type CommandContext,
-  createOutput,
-  DONE,
-  explain,
-  FAILED,
-  MISUSED,
-  type Process,
-  SETTINGS_GROUP,
-  SIGNALLED,
-  safe,
-} from './context.ts';
+import { DONE, explain, FAILED, MISUSED, SIGNALLED } from '../stores/explain.ts';
+import { type CommandContext, createOutput, type Process, SETTINGS_GROUP, safe } from './context.ts';
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {

@@ -1,10 +1,12 @@
 // `vitrine publish`
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { readConfig, SETTING_NAMES } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
+import { SETTING_NAMES } from '../config/settings.ts';
+import { UsageError } from '../stores/explain.ts';
 import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../tools/publish/targets.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 interface PublishFlags extends SettingFlags {

@@ -1,10 +1,11 @@
 // `vitrine purge`
 
 import { counted } from '../records/printable.ts';
+import { UsageError } from '../stores/explain.ts';
 import { openWriter } from '../stores/open.ts';
 import { notifySubscribers, pickChanges } from '../tools/notify/notify.ts';
-import { type CommandContext, UsageError } from './context.ts';
-import { createSubscribers, readNotifyConfig } from './notifying.ts';
+import { createSubscribers, readNotifyConfig } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 const HELP = `

@@ -1,8 +1,10 @@
 // `vitrine remove`
+
 import type { Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
-import { openNotifying } from './notifying.ts';
+import { CommandFailed } from '../stores/explain.ts';
+import { openNotifying } from '../tools/notify/notifying.ts';
+import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
 
 export const command = (context: CommandContext) =>

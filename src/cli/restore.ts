@@ -2,8 +2,8 @@
 import { shownDatabase } from '../config/database-url.ts';
 import { counted } from '../records/printable.ts';
 import { restoreDatabase } from '../stores/open.ts';
+import { notifyChanges } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
-import { notifyChanges } from './notifying.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
 
 const HELP = `

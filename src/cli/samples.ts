@@ -1,6 +1,6 @@
 // `vitrine samples`
 import { Readable } from 'node:stream';
-import { SETTINGS } from '../config/config.ts';
+import { SETTINGS } from '../config/settings.ts';
 import type { Family } from '../records/kinds.ts';
 import type { CommandContext } from './context.ts';
 import {

@@ -1,14 +1,26 @@
 // `vitrine serve`
-import { type Config, lookalikes, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { findFilesUrl } from '../config/media.ts';
-import { ConfigError } from '../config/setting-values.ts';
-import type { RehearsalFlags } from '../server/rehearsal.ts';
-import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
-import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
-import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
-import { findFilesFolder, serveFiles } from './serve-files.ts';
 
-interface ServeFlags extends SettingFlags, ReadingFlags, RehearsalFlags {
+import { findFilesUrl, publicOrigin } from '../config/addresses.ts';
+import { lookalikes, readConfig } from '../config/config.ts';
+import { ConfigError } from '../config/setting-values.ts';
+import { type Config, SETTING_NAMES } from '../config/settings.ts';
+import type { ReadingOptions } from '../import/import.ts';
+import type { ServeHooks } from '../import/serve-files.ts';
+import { countedPart } from '../records/printable.ts';
+import type { RehearsalFlags } from '../server/rehearsal.ts';
+import { UsageError } from '../stores/explain.ts';
+import type { CommandContext } from './context.ts';
+import {
+  addReadingOptions,
+  createCommand,
+  examples,
+  FILES_MEANING,
+  pickReading,
+  type SettingFlags,
+  wholeNumberArgument,
+} from './options.ts';
+
+interface ServeFlags extends SettingFlags, ReadingOptions, RehearsalFlags {
   readonly samples: boolean;
   readonly rehearse: boolean;
 }
@@ -56,23 +68,7 @@ async function runServe(
 ): Promise<void> {
   const reading = pickReading(settings);
   const rehearsal = { rehearse, delay, fail, seed, yes };
-  if (files.length > 0) {
-    const { config, notes } = await applyRehearsal(
-      rehearsal,
-      readConfig(settings, { ...UNCACHED, ...withoutDatabase(settings, context) }),
-      context,
-    );
-    const warnings = [
-      ...notes,
-      ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
-      ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
-    ];
-    const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
-    const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
-    return await serveFiles({ files, ...reading, filesUrl }, context, (served, hooks) =>
-      startServe({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, context, hooks),
-    );
-  }
+  if (files.length > 0) return await runServeFiles(files, reading, rehearsal, settings, context);
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
     throw new UsageError('--map, and what else says how files are read, goes with files to serve');
   const config = readConfig(settings, context.environment);
@@ -85,6 +81,32 @@ async function runServe(
     config.databaseUrl === undefined ? readConfig(settings, { ...UNCACHED, ...context.environment }) : config;
   const { config: rehearsed, notes } = await applyRehearsal(rehearsal, usual, context);
   await startServe(rehearsed, notes, context);
+}
+
+/** Serves what is in the files, from a database that is made of them. */
+async function runServeFiles(
+  files: readonly string[],
+  reading: ReadingOptions,
+  rehearsal: Parameters<typeof applyRehearsal>[0],
+  settings: SettingFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { findFilesFolder, serveFiles } = await import('../import/serve-files.ts');
+  const environment = { ...UNCACHED, ...withoutDatabase(settings, context) };
+  const { config, notes } = await applyRehearsal(rehearsal, readConfig(settings, environment), context);
+  const warnings = [
+    ...notes,
+    ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
+    ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
+  ];
+  const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
+  const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
+  const refused = await serveFiles({ files, ...reading, filesUrl }, context, (served, hooks) =>
+    startServe({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, context, hooks),
+  );
+  if (refused === undefined) return;
+  const failure = `nothing is served: ${countedPart(refused.faulty, refused.records, 'record')} wrong`;
+  context.report({ summary: '', result: refused, failure });
 }
 
 /** The settings with those of a rehearsal, and lines about it; without --rehearse, nothing of it is loaded. */

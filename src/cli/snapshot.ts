@@ -1,6 +1,8 @@
 // `vitrine snapshot`
+
+import { UsageError } from '../stores/explain.ts';
 import { snapshotDatabase } from '../stores/open.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import type { CommandContext } from './context.ts';
 import {
   chooseDatabase,
   createCommand,

@@ -1,16 +1,17 @@
 // `vitrine takedown`
-import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { databaseUrl } from '../config/database-url.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
+import { UsageError } from '../stores/explain.ts';
 import { openArchive } from '../stores/open.ts';
 import type { Change } from '../stores/sql/changes.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/sql/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
+import { createRemoval } from '../tools/media/removal.ts';
 import { changedAddresses } from '../tools/notify/addresses.ts';
-import { type CommandContext, CommandFailed, type CommandResult, UsageError } from './context.ts';
-import { openNotifying, readNotifyConfig } from './notifying.ts';
+import { openNotifying, readNotifyConfig } from '../tools/notify/notifying.ts';
+import type { CommandContext, CommandResult } from './context.ts';
 import {
   chooseDatabase,
   chooseMediaDir,
@@ -132,23 +133,6 @@ async function namedSubjects(
     ),
     ...items.map((id) => ({ family, kind: 'item', value: id, shown: `item ${id}` }) as const),
   ];
-}
-
-/** Removes copies that no record names any more. Without a folder it is the operator who must. */
-function createRemoval(folder: string | undefined) {
-  let files = 0;
-  return {
-    async remove(names: readonly string[]): Promise<void> {
-      if (names.length === 0) return;
-      const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
-      if (folder === undefined) throw new CommandFailed(wanted);
-      if (!existsSync(folder)) throw new CommandFailed(`${folder} does not exist: ${wanted}`);
-      const { createMediaFolder } = await import('../tools/media/folder.ts');
-      const copies = createMediaFolder(folder);
-      for (const name of names) if (await copies.remove(name)) files++;
-    },
-    count: () => files,
-  };
 }
 
 const STATES: Record<TakedownState, (shown: string) => string> = {

@@ -49,6 +49,12 @@ export interface ImportOptions extends MendingOptions, InputOptions {
   readonly out: Terminal;
 }
 
+/** What of the options says how files are read. */
+export type ReadingOptions = Pick<
+  ImportOptions,
+  'map' | 'filesUrl' | 'exportUser' | 'family' | 'dates' | 'encoding' | 'lenient' | 'unescape'
+>;
+
 export async function importFiles(
   writer: Writer,
   options: ImportOptions,

@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isPromise, isRegExp } from 'node:util/types';
-import { packageFile } from '../package-files.ts';
+import { packageFile } from '../config/package-files.ts';
 import type { DateOrder } from '../records/dates.ts';
 import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../api/http/errors.ts';
 import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
-import { type Config, listMounts } from '../config/config.ts';
+import { type Config, listMounts } from '../config/settings.ts';
 import type { Reader } from '../stores/reader.ts';
 import { markup } from './markup.ts';
 import { missingPage } from './page.ts';

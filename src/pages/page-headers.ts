@@ -8,8 +8,8 @@ import { createAsset, memoize, sendAsset } from '../api/http/assets.ts';
 import { errorResponses } from '../api/http/errors.ts';
 import { type Headers, INERT } from '../api/http/headers.ts';
 import { PAGE } from '../api/http/observations.ts';
-import type { Config } from '../config/config.ts';
 import { listPictureOrigins } from '../config/media.ts';
+import type { Config } from '../config/settings.ts';
 import { TRANSITION } from './page.ts';
 
 export const HTML = 'text/html; charset=utf-8';

@@ -3,7 +3,7 @@
 // (test/pages/first-view.slow.test.ts).
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { packageFile } from '../package-files.ts';
+import { packageFile } from '../config/package-files.ts';
 import { HUES } from './web/shown.js';
 
 const WEB = packageFile('src/pages/web');

@@ -6,7 +6,7 @@ import { type ErrorCode, FAILURES } from '../api/http/errors.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../api/http/headers.ts';
 import { createServer } from '../api/http/node-http.ts';
 import { type Observer, PROBE } from '../api/http/observations.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 
 export interface Health {
   /** Why requests should go elsewhere; undefined when they may come. */

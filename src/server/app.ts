@@ -10,7 +10,7 @@ import { media, servedFiles } from '../api/media.ts';
 import { createDocument, openapiOptions } from '../api/openapi/document.ts';
 import { createExampleUsers } from '../api/openapi/example-users.ts';
 import { type DescriptionOptions, openapi } from '../api/openapi/openapi.ts';
-import { type Config, listMounts } from '../config/config.ts';
+import { type Config, listMounts } from '../config/settings.ts';
 import { directory, directoryPages } from '../pages/directory/directory.ts';
 import { sitemaps } from '../pages/directory/sitemaps.ts';
 import { docs } from '../pages/docs/docs.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 
 /** Options of Node's `listen` that Fastify's type lacks: an inherited socket, or one that others may open as well. */
 export interface SocketOptions {

@@ -3,8 +3,8 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { JSON_TYPE } from '../api/http/headers.ts';
-import { PROBE, RECEIVED_OVER } from '../api/http/observations.ts';
+import { JSON_TYPE, RECEIVED_OVER } from '../api/http/headers.ts';
+import { PROBE } from '../api/http/observations.ts';
 import type { Reader } from '../stores/reader.ts';
 
 /** Whether the server can serve: not while it stops, and not while its data cannot be read. */

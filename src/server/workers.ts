@@ -6,7 +6,7 @@ import { platform } from 'node:os';
 import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Observer } from '../api/http/observations.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { type Health, openAdmin } from './admin.ts';
 import { AlreadyReported } from './already-reported.ts';
 import { type StartOptions, serve } from './serve.ts';

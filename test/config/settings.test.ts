@@ -3,16 +3,16 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { findMediaFolder, findMediaUrl } from '../../src/config/media.ts';
+import { bytes, type ConfigError } from '../../src/config/setting-values.ts';
 import {
   flagName,
-  readConfig,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
   variableName,
-} from '../../src/config/config.ts';
-import { findMediaFolder, findMediaUrl } from '../../src/config/media.ts';
-import { bytes, type ConfigError } from '../../src/config/setting-values.ts';
+} from '../../src/config/settings.ts';
 import { fixture, ROOT, tempFile } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { ask, done, json } from '../support/rig.ts';

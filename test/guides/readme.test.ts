@@ -10,7 +10,7 @@ import { ERROR_CODES, FAILURES } from '../../src/api/http/errors.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { TEXT_NAMES } from '../../src/cli/print.ts';
 import { COMMANDS, createProgram } from '../../src/cli/program.ts';
-import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/config.ts';
+import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/settings.ts';
 import { KIND_NAMES, type KindName } from '../../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../../src/records/schemas.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';

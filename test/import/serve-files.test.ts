@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lookAt, watchSaves } from '../../src/cli/watch-files.ts';
+import { lookAt, watchSaves } from '../../src/import/watch-files.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { ask, json, type LocalServer, prepareServe, startServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';

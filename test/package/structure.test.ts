@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/files.ts';
 
 const SRC = join(ROOT, 'src');
-const MAX_LINES = 300;
 
 interface Source {
   readonly name: string;
@@ -61,7 +60,6 @@ function reach(name: string, kind?: 'imports' | 'loads', seen = new Set<string>(
 
 /** The floors, from the ground up: each file imports from its own floor or from those below it. */
 const FLOORS = [
-  'package-files.ts',
   'records',
   'variants.ts',
   'config',
@@ -185,10 +183,6 @@ describe('size and shape', () => {
   });
 
   const misshapen = (isWrong: (source: Source) => boolean) => sources.filter(isWrong).map(({ name }) => name);
-
-  test(`no file has ${MAX_LINES} lines or more`, () => {
-    expect(misshapen(({ text }) => text.split('\n').length > MAX_LINES)).toEqual([]);
-  });
 
   test('files are named in kebab-case for what they are', () => {
     expect(

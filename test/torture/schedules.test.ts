@@ -7,8 +7,8 @@ import { type setTimeout as delay, setImmediate as nextTurn } from 'node:timers/
 import SqliteDatabase from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { watchSaves } from '../../src/cli/watch-files.ts';
 import { importFiles } from '../../src/import/import.ts';
+import { watchSaves } from '../../src/import/watch-files.ts';
 import { openArchive, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
 import { listMigrations } from '../../src/stores/sql/migrations.ts';

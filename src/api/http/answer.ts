@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import type { Answer } from '../../stores/reader.ts';
 import { type CacheSettings, caching, type Headers, JSON_TYPE, jsonHeaders } from './headers.ts';
 import type { Observer, Operation, ResponseEvent } from './observations.ts';

@@ -1,12 +1,14 @@
 // The sets of headers that answers share: how long caches keep them, and who may read them.
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const METHODS = 'GET, HEAD, OPTIONS';
 /** An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. */
 export const NOT_FOUND_CACHING = 'max-age=5';
+/** The header in which a probe says how it was received: HTTP/1.0 from a proxy cannot be seen from outside. */
+export const RECEIVED_OVER = 'x-received-over-http';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id';
 
 export const caching = ({ cacheControl }: CacheSettings): Headers => ({ 'cache-control': cacheControl });

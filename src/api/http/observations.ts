@@ -54,9 +54,3 @@ export type Observation =
   | StoreEvent;
 
 export type Observer = (event: Observation) => void;
-
-/** The header in which a probe says how it was received: HTTP/1.0 from a proxy cannot be seen from outside. */
-export const RECEIVED_OVER = 'x-received-over-http';
-
-/** Where published files say that they are such, and for which host. A server has nothing there. */
-export const PUBLISHED = '/published.json';

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
-import { type Config, listMounts } from '../../config/config.ts';
 import type { Mount } from '../../config/mount.ts';
-import { packageFile, VERSION } from '../../package-files.ts';
+import { packageFile, VERSION } from '../../config/package-files.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import { type Family, ITEM_CAP } from '../../records/kinds.ts';
 import { LONGEST_USER_NAME, UserName } from '../../records/user-name.ts';
 import { VARIANT_NAMES, VARIANTS, type Variant } from '../../variants.ts';

@@ -1,8 +1,8 @@
 // `/openapi.json`: the description of the API, made from the routes that serve.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Config } from '../../config/config.ts';
-import { findSamplesUrl } from '../../config/media.ts';
+import { findSamplesUrl } from '../../config/addresses.ts';
+import type { Config } from '../../config/settings.ts';
 import { FIXTURE_PICTURES } from '../../records/samples.ts';
 import type { Awaitable } from '../../stores/reader.ts';
 import { NotModified } from '../http/answer.ts';

@@ -1,6 +1,6 @@
 // The sample users of `fixtures/`, as a database in memory.
 import { readFile } from 'node:fs/promises';
-import { packageFile } from '../../package-files.ts';
+import { packageFile } from '../../config/package-files.ts';
 import { FIXTURE_PICTURES } from '../../records/samples.ts';
 import { openMemory } from '../../stores/sqlite/write.ts';
 import { importFiles } from '../import.ts';

@@ -1,7 +1,7 @@
 // The list of all people: as a page, as JSON, and as sitemaps.
 
-import { type Config, canonicalVariant } from '../../config/config.ts';
 import type { Mount } from '../../config/mount.ts';
+import { type Config, canonicalVariant } from '../../config/settings.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 import { createLook } from '../look.ts';
 import { type Markup, markup } from '../markup.ts';

@@ -3,7 +3,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { type Asset, createAsset, sendAsset } from '../../api/http/assets.ts';
 import { forUsers } from '../../api/openapi/example-users.ts';
 import { type DescriptionOptions, documentText } from '../../api/openapi/openapi.ts';
-import { type Config, listMounts } from '../../config/config.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import { createLook } from '../look.ts';
 import {
   EACH_TIME,

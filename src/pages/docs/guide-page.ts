@@ -1,6 +1,6 @@
 // Guides for front-end developers as pages beside the API reference.
 import { Marked } from 'marked';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import { Markup, markup } from '../markup.ts';
 import { codeFigure, curly, layout, type Section } from './reference-layout.ts';
 import { headingId, readGuide } from './reference-text.ts';

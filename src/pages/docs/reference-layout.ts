@@ -1,7 +1,8 @@
 // The frame of the API reference and its guides: header, table of contents with a search, sections; and what sections
 // consist of: headings, text, tables and code.
-import type { Config } from '../../config/config.ts';
-import { serverUrl } from '../../config/media.ts';
+
+import { serverUrl } from '../../config/addresses.ts';
+import type { Config } from '../../config/settings.ts';
 import { createLook } from '../look.ts';
 import { fill, type Markup, markup } from '../markup.ts';
 import { LANGUAGES, type Shown, snippetIn } from '../web/explorer/snippets.js';

@@ -1,6 +1,7 @@
 // The API reference as a page that is whole without scripts.
-import type { Config } from '../../config/config.ts';
-import { serverUrl } from '../../config/media.ts';
+
+import { serverUrl } from '../../config/addresses.ts';
+import type { Config } from '../../config/settings.ts';
 import { type Markup, markup } from '../markup.ts';
 import { buildRequest } from '../web/explorer/snippets.js';
 import {

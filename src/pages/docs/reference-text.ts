@@ -1,9 +1,9 @@
 // The API reference and its guides as one Markdown text, for programs and for the search of the pages. Each heading is a link
 // to the page that it is on.
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../config/config.ts';
-import { serverUrl } from '../../config/media.ts';
-import { packageFile } from '../../package-files.ts';
+import { serverUrl } from '../../config/addresses.ts';
+import { packageFile } from '../../config/package-files.ts';
+import type { Config } from '../../config/settings.ts';
 import { createLook } from '../look.ts';
 import type { ApiDocument } from './api-document.ts';
 import { describeResponse, listSections, type ReferencePart } from './reference-parts.ts';

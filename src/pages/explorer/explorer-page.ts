@@ -2,9 +2,9 @@
 
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Config, listMounts } from '../../config/config.ts';
 import { listPictureOrigins } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import { STYLES, VARIANTS } from '../../variants.ts';
 import { codeTabs } from '../docs/reference-layout.ts';
 import { createLook } from '../look.ts';

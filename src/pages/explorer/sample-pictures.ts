@@ -1,7 +1,7 @@
 // The pictures of sample users.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFile } from '../../package-files.ts';
+import { packageFile } from '../../config/package-files.ts';
 
 const FOLDER = packageFile('fixtures/pictures');
 

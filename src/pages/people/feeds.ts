@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendRendered } from '../../api/http/answer.ts';
 import { RequestError } from '../../api/http/errors.ts';
 import { caching, JSON_TYPE, jsonHeaders, PRIVATE } from '../../api/http/headers.ts';
-import { publicOrigin } from '../../config/config.ts';
+import { publicOrigin } from '../../config/addresses.ts';
 import { joinEtags } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import { VARIANTS } from '../../variants.ts';

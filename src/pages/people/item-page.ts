@@ -1,7 +1,7 @@
 // The page of one item: its picture as large as the window, all of its text, and the ways to its neighbours and its maker.
 import type { CreativeWork, WithContext } from 'schema-dts';
-import type { Config } from '../../config/config.ts';
 import type { Mount } from '../../config/mount.ts';
+import type { Config } from '../../config/settings.ts';
 import { createLook } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';

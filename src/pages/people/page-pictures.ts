@@ -1,6 +1,7 @@
 // What pages need to know of the pictures that they show: of copies of ours, their size and small files.
-import type { Config } from '../../config/config.ts';
+
 import { findMediaUrl } from '../../config/media.ts';
+import type { Config } from '../../config/settings.ts';
 import { computeEtag } from '../../records/etag.ts';
 import { COPY, smallName } from '../../records/media-types.ts';
 import type { Reader } from '../../stores/reader.ts';

@@ -1,7 +1,7 @@
 // The page of one user, and the pages for names that no user has. They need no script: what is in them is all there is.
 import type { ProfilePage, WithContext } from 'schema-dts';
-import { type Config, canonicalVariant } from '../../config/config.ts';
 import type { Mount } from '../../config/mount.ts';
+import { type Config, canonicalVariant } from '../../config/settings.ts';
 import { lookupAddresses, VARIANTS } from '../../variants.ts';
 import { createLook, type Look } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';

@@ -1,7 +1,9 @@
 // Pictures on the pages of people: which may be loaded, in which sizes, and what is shown where there is none.
-import type { Config } from '../../config/config.ts';
-import { listMounts } from '../../config/config.ts';
-import { findSamplesUrl, listPictureOrigins } from '../../config/media.ts';
+
+import { findSamplesUrl } from '../../config/addresses.ts';
+import { listPictureOrigins } from '../../config/media.ts';
+import type { Config } from '../../config/settings.ts';
+import { listMounts } from '../../config/settings.ts';
 import { SMALL_WIDTHS } from '../../records/media-types.ts';
 import { type Markup, markup } from '../markup.ts';
 import { chooseHue } from '../web/shown.js';

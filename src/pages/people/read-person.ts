@@ -1,6 +1,6 @@
 // Reads a user from the stored profile and list of either family, and limits what their data can cost.
 import { readFileSync } from 'node:fs';
-import { packageFile } from '../../package-files.ts';
+import { packageFile } from '../../config/package-files.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 import { escapeText } from '../markup.ts';
 import { visible } from '../web/shown.js';

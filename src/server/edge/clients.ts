@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 
 export type Clients = ReturnType<typeof createClients>;
 

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 import { sendFailure } from '../../api/http/errors.ts';
 import { type Headers, METHODS, oneOrigin, setHeaders } from '../../api/http/headers.ts';
 import type { Observer } from '../../api/http/observations.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import type { Clients } from './clients.ts';
 
 interface Allowance {

@@ -9,7 +9,7 @@ import { type ErrorCode, FAILURES } from '../../api/http/errors.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../../api/http/headers.ts';
 import * as http from '../../api/http/node-http.ts';
 import { type Observer, OTHER } from '../../api/http/observations.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import { ClientConnection, ClientRequest, endEarly, findConnection } from './connection.ts';
 import { originHeaders, type RateLimit } from './hooks.ts';
 import { isHead, type ParserError, parserFault, pathToRoute, requestFault } from './malformed.ts';

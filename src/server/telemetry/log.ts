@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 
 export function createLog(config: Pick<Config, 'logLevel'>, out: DestinationStream): Logger {
   return pino(

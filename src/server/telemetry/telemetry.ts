@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Observation, ResponseEvent } from '../../api/http/observations.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import { StoreError } from '../../stores/errors.ts';
 import { type Clients, createClients } from '../edge/clients.ts';
 import { createCounts } from './metric.ts';

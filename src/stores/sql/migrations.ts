@@ -1,7 +1,7 @@
 // The migrations of a store: the files of a folder, named `NNN-what.sql`, in order.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFile } from '../../package-files.ts';
+import { packageFile } from '../../config/package-files.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 
 const MIGRATIONS = packageFile('migrations');

@@ -1,6 +1,5 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, who may read it; and the pictures that it names.
-import { WORTH_COMPRESSING } from '../../api/http/headers.ts';
-import { RECEIVED_OVER } from '../../api/http/observations.ts';
+import { RECEIVED_OVER, WORTH_COMPRESSING } from '../../api/http/headers.ts';
 import { MEDIA_NAME, mediaType } from '../../records/media-types.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
 import {

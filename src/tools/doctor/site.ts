@@ -1,7 +1,7 @@
 // The site under examination: at which path which variant answers, for which user.
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PUBLISHED } from '../../api/http/observations.ts';
+import { PUBLISHED } from '../../config/addresses.ts';
 import { brief } from '../../records/printable.ts';
 import {
   isInQuery,

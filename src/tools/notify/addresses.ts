@@ -1,5 +1,5 @@
 // Which addresses of the site answer differently after a change.
-import { type Config, listMounts } from '../../config/config.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import type { Change } from '../../stores/sql/changes.ts';
 import { fillAddress, lookupAddresses, USER_ADDRESSES, VARIANTS } from '../../variants.ts';
 

@@ -3,9 +3,10 @@
 import { closeSync, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Config, Environment } from '../../config/config.ts';
+import type { Environment } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../../config/setting-values.ts';
+import type { Config } from '../../config/settings.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';

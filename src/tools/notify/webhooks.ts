@@ -1,7 +1,7 @@
 // Webhooks: the programs of others that NOTIFY names.
 import { createHmac, hash } from 'node:crypto';
-import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/setting-values.ts';
+import type { Config } from '../../config/settings.ts';
 import type { Change, PendingChanges } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';
 import { describeChange } from './addresses.ts';

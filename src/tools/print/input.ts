@@ -2,9 +2,9 @@
 import { isIPv6 } from 'node:net';
 import { isAbsolute, join } from 'node:path';
 import { allowsStale } from '../../api/http/cache-control.ts';
-import { type Config, listMounts } from '../../config/config.ts';
 import { isPostgresUrl } from '../../config/database-url.ts';
 import { findMediaFolder } from '../../config/media.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import { isInQuery, VARIANTS } from '../../variants.ts';
 
 export type PrintInput = ReturnType<typeof createPrintInput>;

@@ -3,10 +3,11 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import v8 from 'node:v8';
-import { listMounts, publicOrigin, type SettingName } from '../../config/config.ts';
-import { findMediaUrl, serverUrl } from '../../config/media.ts';
+import { publicOrigin, serverUrl } from '../../config/addresses.ts';
+import { findMediaUrl } from '../../config/media.ts';
+import { VERSION } from '../../config/package-files.ts';
+import { listMounts, type SettingName } from '../../config/settings.ts';
 import { megabytes } from '../../import/terminal.ts';
-import { VERSION } from '../../package-files.ts';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
 import { openArchive, openReader } from '../../stores/open.ts';

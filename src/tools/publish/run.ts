@@ -1,6 +1,6 @@
 // One run of `vitrine publish`: what it was asked for, and what it has open.
 import { setImmediate } from 'node:timers/promises';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/settings.ts';
 import type { Terminal } from '../../import/terminal.ts';
 import type { StoreHandle } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';

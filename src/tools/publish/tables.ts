@@ -2,7 +2,7 @@
 
 import { type ErrorCode, FAILURES } from '../../api/http/errors.ts';
 import { METHODS, NOT_FOUND_CACHING } from '../../api/http/headers.ts';
-import { type Config, listMounts } from '../../config/config.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import type { HeaderTables } from './answers.ts';
 import type { Target } from './targets.ts';
 

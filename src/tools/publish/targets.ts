@@ -4,7 +4,7 @@
 // no slash, so no address can lead out of the folder.
 
 import type { ErrorCode } from '../../api/http/errors.ts';
-import { type Config, listMounts } from '../../config/config.ts';
+import { type Config, listMounts } from '../../config/settings.ts';
 import { MEDIA_TYPES } from '../../records/media-types.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../../variants.ts';
 

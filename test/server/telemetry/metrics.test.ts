@@ -3,7 +3,7 @@
 import { truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { VERSION } from '../../../src/package-files.ts';
+import { VERSION } from '../../../src/config/package-files.ts';
 import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
 import { fixture, readRecords } from '../../support/files.ts';
 import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from '../../support/rig.ts';

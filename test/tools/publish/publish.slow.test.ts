@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { PUBLISHED } from '../../../src/api/http/observations.ts';
+import { PUBLISHED } from '../../../src/config/addresses.ts';
 import type { Entry } from '../../../src/tools/publish/manifest.ts';
 import { fixture, readLines, readRecords, tempFolder, ugly } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';

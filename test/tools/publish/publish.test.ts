@@ -19,7 +19,7 @@ import { join, relative } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { PUBLISHED } from '../../../src/api/http/observations.ts';
+import { PUBLISHED } from '../../../src/config/addresses.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { mediaPath, smallName } from '../../../src/records/media-types.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';

@@ -3,17 +3,33 @@ import { existsSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
-import type { Terminal } from '../import/terminal.ts';
+import type { Config } from '../config/settings.ts';
 import { counted, countedPart } from '../records/printable.ts';
+import { explain, UsageError } from '../stores/explain.ts';
 import { loadLocks, openWriter } from '../stores/open.ts';
 import { isDatabase, removeLeftovers } from '../stores/output.ts';
-import { type CommandContext, explain, type ServeHooks, UsageError } from './context.ts';
-import type { ReadingFlags } from './import.ts';
+import type { ReadingOptions } from './import.ts';
+import type { Terminal } from './terminal.ts';
 import { lookAt, watchSaves } from './watch-files.ts';
 
-interface FilesToServe extends ReadingFlags {
+interface FilesToServe extends ReadingOptions {
   readonly files: readonly string[];
+}
+
+/** What it needs of the process. */
+interface ServingProcess {
+  readonly stdin: AsyncIterable<Buffer>;
+  readonly stderr: Terminal;
+  readonly stopSignal: (signals: readonly NodeJS.Signals[]) => AbortSignal;
+  readonly endBySignal: () => void;
+}
+
+/** What happens while the server that the files are served by is running. */
+export interface ServeHooks {
+  /** Called once the server answers. */
+  readonly onServing?: (log: Logger) => void;
+  /** Called with a sentence about an error that nothing caught; without it, such an error ends the server. */
+  readonly onUncaught?: (sentence: string, log: Logger) => void;
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
@@ -21,11 +37,12 @@ type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: Se
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
+/** Resolves when serving has ended; to what was found in the files if they were refused, and nothing was served. */
 export async function serveFiles(
   source: FilesToServe,
-  context: CommandContext,
+  context: ServingProcess,
   serve: ServeDatabase,
-): Promise<void> {
+): Promise<{ readonly records: number; readonly faulty: number } | undefined> {
   const { files, map } = source;
   const watched = map !== undefined && existsSync(map) ? [...files, map] : files;
   refuseUnfit(watched);
@@ -36,13 +53,10 @@ export async function serveFiles(
   const first = await loader.load(context.stderr, stopImport, context.endBySignal).catch((error) => {
     if (!stopImport.aborted) throw error;
   });
-  if (first === undefined || stopImport.aborted) return;
+  if (first === undefined || stopImport.aborted) return undefined;
   const stop = context.stopSignal(STOP_SIGNALS);
   const { records, faulty, before } = first;
-  if (!first.isServed) {
-    const failure = `nothing is served: ${countedPart(faulty, records, 'record')} wrong`;
-    return context.report({ summary: '', result: { records, faulty }, failure });
-  }
+  if (!first.isServed) return { records, faulty };
 
   const served = new AbortController();
   const end = AbortSignal.any([stop, served.signal]);
@@ -66,6 +80,7 @@ export async function serveFiles(
   await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
   served.abort();
   await watching;
+  return undefined;
 }
 
 /** The folder that all files are in, or that is named itself; undefined if there are several. */
@@ -118,7 +133,7 @@ function createLoader(
   folder: string,
   source: FilesToServe,
   watched: readonly string[],
-  { stdin }: CommandContext,
+  { stdin }: ServingProcess,
 ) {
   const next = join(folder, 'next.db');
   /** The names of the files that the map reads of a folder. */
@@ -126,7 +141,7 @@ function createLoader(
   const look = () => lookAt(watched, names);
 
   async function load(out: Terminal, signal: AbortSignal, onWriting?: () => void) {
-    const { importFiles, openInputs } = await import('../import/import.ts');
+    const { importFiles, openInputs } = await import('./import.ts');
     const options = { ...source, stdin, signal, out, onWriting, replace: false, skipInvalid: false };
     refuseUnfit(watched);
     const inputs = await openInputs(options);

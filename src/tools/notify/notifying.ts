@@ -1,20 +1,28 @@
 // Opens a database for changes of which subscribers are notified at the end of the command.
 
-import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
-import { readToken } from '../config/secrets.ts';
-import { openWriter, type StoreHandle } from '../stores/open.ts';
-import type { Writer } from '../stores/writer.ts';
-import type { Subscriber } from '../tools/notify/notify.ts';
-import { type CommandContext, explain } from './context.ts';
+import { readConfig } from '../../config/config.ts';
+import { readToken } from '../../config/secrets.ts';
+import { baseUrlSetting, type Config, type SettingName, variableName } from '../../config/settings.ts';
+import type { Terminal } from '../../import/terminal.ts';
+import { explain } from '../../stores/explain.ts';
+import { openWriter, type StoreHandle } from '../../stores/open.ts';
+import type { Writer } from '../../stores/writer.ts';
+import { VARIANT_NAMES } from '../../variants.ts';
+import type { Subscriber } from './notify.ts';
+
+/** What notifying needs of the process. */
+interface NotifyingProcess {
+  readonly environment: Record<string, string | undefined>;
+  readonly stderr: Terminal;
+  readonly stopSignal: () => AbortSignal;
+}
 
 /** Milliseconds. A subscriber that takes longer is notified by the next command. */
 const TIME_LIMIT = 60_000;
 
 /** The subscribers, and the addresses that answer differently. */
 const NOTIFY_SETTINGS: readonly SettingName[] = [
-  'baseUrlA',
-  'baseUrlB',
-  'baseUrlC',
+  ...VARIANT_NAMES.map(baseUrlSetting),
   'explorer',
   'purge',
   'notify',
@@ -22,18 +30,18 @@ const NOTIFY_SETTINGS: readonly SettingName[] = [
 
 export async function createSubscribers(
   config: Config,
-  { environment }: CommandContext,
+  { environment }: NotifyingProcess,
 ): Promise<Subscriber[]> {
   const { purge, notify } = config;
   if (purge.length + notify.length === 0) return [];
-  const { createCaches } = await import('../tools/notify/caches.ts');
-  const { createWebhook } = await import('../tools/notify/webhooks.ts');
+  const { createCaches } = await import('./caches.ts');
+  const { createWebhook } = await import('./webhooks.ts');
   const secret = readToken('NOTIFY_SECRET', environment);
   return [...createCaches(config, environment), ...notify.map((url) => createWebhook(url, config, secret))];
 }
 
 /** Only the settings that concern notifications, so that mistakes in others do not stop the command. */
-export function readNotifyConfig({ environment }: CommandContext): Config {
+export function readNotifyConfig({ environment }: NotifyingProcess): Config {
   const names = NOTIFY_SETTINGS.map(variableName);
   return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
@@ -43,7 +51,7 @@ type NotifyingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean 
 /** A writer that notifies the subscribers of its changes when it is closed. */
 export async function openNotifying(
   url: string,
-  context: CommandContext,
+  context: NotifyingProcess,
   options: { readonly mustExist?: boolean } = {},
 ): Promise<NotifyingWriter> {
   const subscribers = await createSubscribers(readNotifyConfig(context), context);
@@ -62,7 +70,7 @@ export async function openNotifying(
 }
 
 /** Notifies the subscribers of changes that were committed without such a writer: what goes wrong is a warning. */
-export async function notifyChanges(url: string, context: CommandContext): Promise<void> {
+export async function notifyChanges(url: string, context: NotifyingProcess): Promise<void> {
   try {
     const subscribers = await createSubscribers(readNotifyConfig(context), context);
     if (subscribers.length === 0) return;
@@ -77,9 +85,9 @@ export async function notifyChanges(url: string, context: CommandContext): Promi
 async function notify(
   writer: Writer,
   subscribers: readonly Subscriber[],
-  { stopSignal, stderr }: CommandContext,
+  { stopSignal, stderr }: NotifyingProcess,
 ): Promise<void> {
-  const { notifySubscribers } = await import('../tools/notify/notify.ts');
+  const { notifySubscribers } = await import('./notify.ts');
   const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
   const failures = await notifySubscribers(writer, subscribers, signal).catch((error) => [
     `subscribers could not be notified: ${explain(error).lines.join(' ')}`,

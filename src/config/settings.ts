@@ -1,0 +1,191 @@
+// Every setting in one table: default, parser, meaning.
+import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
+import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
+import type { BaseUrl, Mount } from './mount.ts';
+import {
+  absoluteUrl,
+  accent,
+  address,
+  addressOrSocket,
+  baseUrl,
+  between,
+  caches,
+  duration,
+  headerText,
+  logo,
+  networks,
+  oneOf,
+  onOff,
+  optional,
+  origins,
+  port,
+  rate,
+  type Setting,
+  setting,
+  siteName,
+  userNames,
+  webUrls,
+  whole,
+  workerCount,
+} from './setting-values.ts';
+
+type BaseUrlSetting = `baseUrl${Uppercase<Variant>}`;
+
+export const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` as BaseUrlSetting;
+
+/** BASE_URL_A and so on: one setting for each variant. */
+function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
+  const settings = VARIANT_NAMES.map((variant) => {
+    const meaning = `address of variant ${variant.toUpperCase()}: a path, or a URL for one host only; empty turns it off`;
+    return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyIsValue: true })];
+  });
+  return Object.fromEntries(settings);
+}
+
+const SECRET = { mayHoldSecret: true };
+
+export const SETTINGS = {
+  databaseUrl: setting(
+    '',
+    optional(databaseUrl),
+    'path of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+    SECRET,
+  ),
+  databaseUrlFile: setting(
+    '',
+    optional((text) => text),
+    'file that holds `DATABASE_URL`, such as a mounted secret',
+  ),
+  mediaDir: setting(
+    '',
+    optional(folder),
+    'folder of copied pictures: by default `site.db.media` beside `site.db`, none with PostgreSQL',
+  ),
+  mediaUrl: setting(
+    '',
+    optional(absoluteUrl),
+    'URL of copied pictures: by default `/media` on the host of the first base URL that names one',
+  ),
+  host: setting(
+    '127.0.0.1',
+    addressOrSocket,
+    'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address',
+  ),
+  port: setting('8080', port, 'port to listen on'),
+  ...baseUrlSettings(),
+  workers: setting(
+    '1',
+    workerCount,
+    'processes that share the port, or `auto` for one per core; memory and rate limits apply to each',
+  ),
+  adminHost: setting('127.0.0.1', address, 'address of the admin port'),
+  adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`'),
+  cacheControl: setting(
+    'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
+    headerText,
+    '`Cache-Control` of successful responses',
+  ),
+  purge: setting(
+    '',
+    caches,
+    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`; they keep answers of users for a day',
+    SECRET,
+  ),
+  notify: setting('', webUrls, 'URLs that get a `POST` after each change of the data', SECRET),
+  takedownStatus: setting(
+    '404',
+    oneOf('404', '410'),
+    'status of users who were taken down: `404`, as unknown ones, or `410`',
+  ),
+  corsOrigin: setting('*', origins, 'origins that may read responses: `*`, `none`, or a list'),
+  trustProxy: setting(
+    '',
+    networks,
+    'proxies whose `X-Forwarded-*` and `X-Request-Id` count: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
+  ),
+  rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
+  rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
+  explorer: setting(
+    'on',
+    onOff,
+    'all pages: the explorer at `/` and `/explore`, the API reference at `/docs`, and people: `on` or `off`',
+  ),
+  directory: setting('off', onOff, 'a searchable list of all users at `/`, and sitemaps: `on` or `off`'),
+  exampleUsers: setting(
+    'auto',
+    userNames,
+    'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a list of names',
+  ),
+  imageHosts: setting(
+    '*',
+    origins,
+    "origins from which pages load users' pictures, besides copied ones: `*`, `none`, or a list",
+  ),
+  siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
+  siteLogo: setting('', optional(logo), 'logo: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL'),
+  siteUrl: setting(
+    '',
+    optional(absoluteUrl),
+    'where the name and logo of pages lead, and the link at their foot',
+  ),
+  accent: setting(
+    '',
+    optional(accent),
+    'colour such as `#0c6b5b`, or two for light and dark pages, such as `#0c6b5b,#67d3bd`',
+  ),
+  requestTimeout: setting(
+    '30s',
+    duration,
+    'time to receive a whole request; its headers have 10 seconds at most',
+  ),
+  keepAliveTimeout: setting(
+    '65s',
+    duration,
+    'time an idle connection stays open; longer than the proxy in front keeps it',
+  ),
+  writeTimeout: setting('30s', duration, 'time a client may take no byte of a response; `0` sets no limit'),
+  maxConnections: setting(
+    '10000',
+    between(whole, 1, 1_000_000),
+    'open connections, or as many as memory and open files allow; then the one idle longest is closed for a new one',
+  ),
+  maxLoopDelay: setting(
+    '500ms',
+    duration,
+    'answer 503 to requests that waited longer than this; `0` never does',
+  ),
+  logLevel: setting(
+    'info',
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+  ),
+  accessLog: setting('off', onOff, 'log every request: `on` or `off`'),
+  slowRequest: setting('1s', duration, 'log requests that take longer than this; `0` logs none'),
+  shutdownDelay: setting('0s', duration, 'time to go on serving after SIGTERM while `/readyz` is 503'),
+  shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after that'),
+} satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type Values = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
+export type Config = Values & ServedFiles & { readonly rehearsal?: Rehearsal };
+/** What `serve --rehearse` was given. */
+export type Rehearsal = Readonly<{ delay: string | undefined; fail: string | undefined; seed: number }>;
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+export const listMounts = (config: Config): Mount[] =>
+  VARIANT_NAMES.flatMap((variant) => {
+    const base = config[baseUrlSetting(variant)];
+    return base === undefined ? [] : [{ variant, base }];
+  });
+
+/** Of the variants that show the same on one host, the one with the pages that stand for all. */
+export const canonicalVariant = (config: Config, { variant, base }: Mount): Variant =>
+  listMounts(config).find(
+    (other) => VARIANTS[other.variant].family === VARIANTS[variant].family && other.base.host === base.host,
+  )?.variant ?? variant;
+
+/** The environment variable of a setting: `baseUrlA` is `BASE_URL_A`. */
+export const variableName = (name: SettingName) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+/** The command-line flag of a setting: `baseUrlA` is `--base-url-a`. */
+export const flagName = (name: SettingName) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`;

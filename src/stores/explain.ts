@@ -1,0 +1,53 @@
+// The errors that a command ends with, as sentences that say what to do, and its exit codes.
+import { ConfigError } from '../config/setting-values.ts';
+import { StoreError } from './errors.ts';
+
+export const DONE = 0;
+export const FAILED = 1;
+export const MISUSED = 2;
+/** Plus the number of the signal that ended the command, as shells count. */
+export const SIGNALLED = 128;
+
+/** The command ran and did not succeed. */
+export class CommandFailed extends Error {}
+/** The command line makes no sense. */
+export class UsageError extends Error {}
+
+/** An error as sentences, and the exit code. */
+export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
+  // Something could not be closed either.
+  if (error instanceof SuppressedError) return explain(error.suppressed);
+  if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
+  if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
+  if (error instanceof CommandFailed || error instanceof StoreError)
+    return { lines: [error.message], exitCode: FAILED };
+  // A fault of this program: mending it needs the stack.
+  if (isProgramFault(error)) return { lines: (error.stack ?? error.message).split('\n'), exitCode: FAILED };
+  return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
+}
+
+/** Errors of Node and of requests have a code or a cause. */
+const isProgramFault = (error: unknown): error is Error =>
+  (error instanceof TypeError || error instanceof ReferenceError) &&
+  error.cause === undefined &&
+  !('code' in error);
+
+/** System calls. */
+const CHANGES = /^(?:mkdir|mkdtemp|rename|rm|rmdir|symlink|link|unlink)$/;
+
+function describe(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
+  if (error.code === 'EACCES' && error.path !== undefined)
+    return `this user may not ${CHANGES.test(error.syscall ?? '') ? 'change' : 'read'} ${error.path}`;
+  if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
+    return 'this user may not write the database: run the command as its owner, or as root';
+  if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
+  if (error.code === 'ENOTDIR' && error.path !== undefined)
+    return `${error.path}: a part of this path is a file, and no folder`;
+  if (error.code === 'EEXIST' && error.path !== undefined) return `${error.path} exists already`;
+  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
+  // Node's message ends with the address.
+  if (error.syscall === 'listen' || error.syscall === 'bind')
+    return `${error.message.replace(/^.*?: /, 'cannot listen: ')}; set a free port, and an address of this machine`;
+  return error.message;
+}
