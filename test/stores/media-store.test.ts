@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive, openReader } from '../../src/stores/open.ts';
+import { type PictureFacts, undecoded } from '../../src/stores/sql/media-statements.ts';
 import { bodyOf, change, readMedia, saveMedia } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { addRecords, databaseOf, newDatabase, storeName } from '../support/rig.ts';
@@ -212,14 +213,14 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const url = await linked();
     const facts = { width: 1600, height: 900, color: 'c0ffee', small: [480, 960] };
     const glass = { width: 20, height: 30, color: null, small: [] };
-    const save = (name: string, known: typeof facts | typeof glass) =>
+    const save = (name: string, known: PictureFacts) =>
       change(url, (writer) => writer.savePicture(name, known));
     expect([
       await save(file('d'), facts),
       await save(file('a'), glass),
       await save(file('9'), facts),
     ]).toEqual([...[true, true, false]]);
-    await save(file('b'), { ...glass, width: 0, height: 0 });
+    await save(file('b'), undecoded(2));
     const known = async (...names: string[]) => {
       await using reader = await openReader(url);
       return [...(await reader.pictures(names))].sort();
@@ -234,11 +235,12 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await known(file('d'), file('e'))).toEqual([]);
     await using archive = await openArchive(url);
     const copies = await archive.copies(file('a'));
-    expect(copies.map((found) => [found.file, found.isMeasured])).toEqual([
-      [file('b'), true],
-      [file('c', 'mp3'), false],
-      [file('e'), false],
+    expect(copies.map((found) => [found.file, found.isMeasured, found.failedDecodes])).toEqual([
+      [file('b'), false, 2],
+      [file('c', 'mp3'), false, 0],
+      [file('e'), false, 0],
     ]);
+    expect((await archive.copies('')).at(0)).toMatchObject({ file: file('a'), isMeasured: true });
   });
 
   test('prune forgets what no record has named for a while, and nothing that is named again', async () => {

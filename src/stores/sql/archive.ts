@@ -148,15 +148,14 @@ const COPIES_AT_ONCE = 500;
 async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
   if (!/^[\w.-]*$/.test(after)) throw new Error('not the name of a copy');
   const found: Copy[] = [];
-  type Row = [file: string, url: string, bytes: string, width: string | null, small: string | null];
-  for await (const [file, url, bytes, width, small] of rows<Row>(copiesAfter(after, COPIES_AT_ONCE)))
-    found.push({
-      file,
-      url,
-      bytes: Number(bytes),
-      isMeasured: Number(width ?? 0) > 0,
-      small: readWidths(small),
-    });
+  type Known = [width: string | null, height: string | null, small: string | null];
+  type Row = [file: string, url: string, bytes: string, ...Known];
+  for await (const row of rows<Row>(copiesAfter(after, COPIES_AT_ONCE))) {
+    const [file, url, bytes, width, height, small] = row;
+    const isMeasured = Number(width) > 0;
+    const failedDecodes = isMeasured ? 0 : Number(height);
+    found.push({ file, url, bytes: Number(bytes), isMeasured, failedDecodes, small: readWidths(small) });
+  }
   return found;
 }
 

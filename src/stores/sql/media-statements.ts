@@ -39,9 +39,9 @@ export const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' 
 export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
   `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
 
-/** Copies behind this name, in the order of names: file, address, size, whether it is measured, widths of small files. */
+/** Copies behind this name, in the order of names: file, address, size, width and height, widths of small files. */
 export const copiesAfter = (name: string, limit: number) => `
-  SELECT file, min(url), max(bytes), max(width), max(small) FROM media WHERE file > '${name}'
+  SELECT file, min(url), max(bytes), max(width), max(height), max(small) FROM media WHERE file > '${name}'
   GROUP BY file ORDER BY file LIMIT ${limit}`;
 
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
@@ -74,7 +74,7 @@ export function originals(member: MemberSql, files: boolean): string {
 
 /** What pages need to know of a copy. */
 export interface PictureFacts {
-  /** In pixels; 0 if it cannot be measured. */
+  /** In pixels. */
   readonly width: number;
   readonly height: number;
   /** The mean colour as `rrggbb`; null where the picture lets its background through. */
@@ -82,6 +82,14 @@ export interface PictureFacts {
   /** The widths of its small WebP files. */
   readonly small: readonly number[];
 }
+
+/** What is stored of a copy that could not be decoded so many times: width 0 hides it from pages, its height is the number. */
+export const undecoded = (times: number): PictureFacts => ({
+  width: 0,
+  height: times,
+  color: null,
+  small: [],
+});
 
 export interface PictureRow extends Omit<PictureFacts, 'small'> {
   readonly file: string;

@@ -22,6 +22,8 @@ export interface Copy {
   readonly url: string;
   readonly bytes: number;
   readonly isMeasured: boolean;
+  /** How often it could not be decoded. */
+  readonly failedDecodes: number;
   readonly small: readonly number[];
 }
 

@@ -2,9 +2,9 @@
 import type { Sharp, SharpOptions } from 'sharp';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import { SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
-import { counted } from '../../records/printable.ts';
+import { brief, counted } from '../../records/printable.ts';
 import type { Copy } from '../../stores/sql/media.ts';
-import type { PictureFacts } from '../../stores/sql/media-statements.ts';
+import { type PictureFacts, undecoded } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
 import type { Run } from '../remote/each.ts';
 import { listCopies, type MediaFolder } from './folder.ts';
@@ -14,6 +14,10 @@ import { QuotaReached } from './receive.ts';
 const RASTER = /\.(?:jpg|png|gif|webp|avif)$/;
 const NO_SHARP =
   'no small pictures are made, since sharp is not installed (`npm install sharp`): pages show the copies themselves';
+
+/** A failure may pass, as when too many files are open. After this many, a picture counts as broken and is left alone. */
+const MAX_DECODES = 3;
+const LONGEST_SHOWN = 120;
 
 /** What it needs of a fetch. */
 interface Shrinking {
@@ -33,7 +37,7 @@ export async function makeSmallFiles(
   fetch: Shrinking,
   loadShrink: () => Promise<Shrink | undefined>,
 ): Promise<number> {
-  const { options, run } = fetch;
+  const { options, folder, run } = fetch;
   using report = createReport(options.out);
   let shrink: Shrink | undefined;
   let shrunk = 0;
@@ -51,7 +55,16 @@ export async function makeSmallFiles(
       break;
     }
     try {
-      if (await shrinkCopy(copy, shrink, fetch)) shrunk++;
+      const facts = await shrinkCopy(copy, shrink, fetch).catch((error) => {
+        if (!(error instanceof DecodeError)) throw error;
+        report.fault(
+          `${brief(copy.url, LONGEST_SHOWN)}: no small files: ${brief(error.message, LONGEST_SHOWN)}`,
+        );
+        return undecoded(copy.failedDecodes + 1);
+      });
+      // A takedown may have removed the copy meanwhile.
+      if (!(await options.writer.savePicture(copy.file, facts))) await folder.remove(copy.file);
+      if (facts.small.length > 0) shrunk++;
     } catch (error) {
       if (!(error instanceof QuotaReached)) throw error;
       run.stop(error.message);
@@ -61,13 +74,12 @@ export async function makeSmallFiles(
   return shrunk;
 }
 
-/** Whether it has small files now. */
-async function shrinkCopy(
+function shrinkCopy(
   { file, bytes }: Copy,
   shrink: Shrink,
-  { options, folder, quota }: Shrinking,
-): Promise<boolean> {
-  const facts = await shrink(folder.findPlace(file), bytes, async (width, body) => {
+  { folder, quota }: Shrinking,
+): Promise<PictureFacts> {
+  return shrink(folder.findPlace(file), bytes, async (width, body) => {
     if (body.length > quota.left) throw new QuotaReached();
     const incoming = await folder.receive();
     try {
@@ -77,15 +89,13 @@ async function shrinkCopy(
       await incoming.discard();
     }
   });
-  // A takedown may have removed the copy meanwhile.
-  if (!(await options.writer.savePicture(file, facts))) await folder.remove(file);
-  return facts.small.length > 0;
 }
 
 /** Copies in the folder that are not measured, or that lack a small file which is recorded. */
 async function* listDue({ options, folder }: Shrinking): AsyncGenerator<Copy> {
   for await (const copy of listCopies(options.database)) {
     if (!RASTER.test(copy.file) || folder.readSize(copy.file) === undefined) continue;
+    if (copy.failedDecodes >= MAX_DECODES) continue;
     if (!copy.isMeasured || folder.missingSmall(copy.file, copy.small).length > 0) yield copy;
   }
 }
@@ -103,7 +113,7 @@ const QUALITY = 75;
 const SAMPLE = 32;
 const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, sequentialRead: true };
 
-/** Measures the file at a path, and hands over its small files one after the other. */
+/** Measures the file at a path, and hands over its small files one after the other. Throws a DecodeError. */
 export type Shrink = (
   path: string,
   bytes: number,
@@ -111,6 +121,9 @@ export type Shrink = (
 ) => Promise<PictureFacts>;
 
 type Open = (source: string | Buffer) => Sharp;
+
+/** A picture is broken, too large, or takes too long. */
+export class DecodeError extends Error {}
 
 /** It is installed, and cannot be loaded: often without the part of it for this system. */
 class SharpBroken extends Error {}
@@ -131,47 +144,39 @@ export async function loadShrink(): Promise<Shrink | undefined> {
   return (path, bytes, onSmall) => shrink(open, { path, bytes }, onSmall);
 }
 
-const UNREADABLE: PictureFacts = { width: 0, height: 0, color: null, small: [] };
-
 async function shrink(
   open: Open,
   { path, bytes }: { readonly path: string; readonly bytes: number },
   onSmall: (width: number, body: Buffer) => Promise<void>,
 ): Promise<PictureFacts> {
-  const size = await measure(open, path);
-  if (size === undefined) return UNREADABLE;
+  const { isAnimated, ...size } = await measure(open, path);
   const small: number[] = [];
   let smallest: string | Buffer = path;
   // The largest first, so that the mean colour is that of the smallest.
   for (const width of SMALL_WIDTHS.toReversed()) {
-    if (width >= size.width || size.isAnimated || (size.height * width) / size.width > LONGEST_SIDE) continue;
-    const body = await attempt(
+    if (width >= size.width || isAnimated || (size.height * width) / size.width > LONGEST_SIDE) continue;
+    const body = await decode(
       open(path).autoOrient().resize({ width }).webp({ quality: QUALITY }).toBuffer(),
     );
-    if (body === undefined) return UNREADABLE;
     smallest = body;
     if (body.length >= bytes) continue;
     await onSmall(width, body);
     small.unshift(width);
   }
-  const color = await findColor(open(smallest));
-  if (color === undefined) return UNREADABLE;
-  return { width: size.width, height: size.height, color, small };
+  return { ...size, color: await findColor(open(smallest)), small };
 }
 
 async function measure(open: Open, path: string) {
-  const found = await attempt(open(path).metadata());
-  if (found === undefined || found.width * found.height > MAX_PIXELS) return undefined;
+  const found = await decode(open(path).metadata());
   // As browsers show it.
   const { width, height } = found.autoOrient;
   return { width, height, isAnimated: (found.pages ?? 1) > 1 };
 }
 
-/** The mean; null where the picture lets its background through, undefined if it cannot be decoded. */
-async function findColor(picture: Sharp): Promise<string | null | undefined> {
+/** The mean; null where the picture lets its background through. */
+async function findColor(picture: Sharp): Promise<string | null> {
   const sample = picture.resize(SAMPLE, SAMPLE, { fit: 'fill' }).toColourspace('srgb').ensureAlpha().raw();
-  const pixels = await attempt(sample.toBuffer());
-  if (pixels === undefined) return undefined;
+  const pixels = await decode(sample.toBuffer());
   const sums = [0, 0, 0, 0];
   for (const [at, value] of pixels.entries()) sums[at % 4] = (sums[at % 4] as number) + value;
   const [red, green, blue, alpha] = sums.map((sum) => Math.round(sum / SAMPLE ** 2)) as [
@@ -184,5 +189,7 @@ async function findColor(picture: Sharp): Promise<string | null | undefined> {
   return [red, green, blue].map((value) => value.toString(16).padStart(2, '0')).join('');
 }
 
-/** What is broken, too large or takes too long has no small files. */
-const attempt = <T>(result: Promise<T>): Promise<T | undefined> => result.catch(() => undefined);
+const decode = <T>(result: Promise<T>): Promise<T> =>
+  result.catch((error) => {
+    throw new DecodeError(error.message.trim().replace(/:$/, ''));
+  });

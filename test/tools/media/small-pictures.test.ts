@@ -7,12 +7,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { mediaPath, smallName } from '../../../src/records/media-types.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
-import { loadShrink, type Shrink } from '../../../src/tools/media/small-files.ts';
+import { DecodeError, loadShrink, type Shrink } from '../../../src/tools/media/small-files.ts';
 import { tempFile } from '../../support/files.ts';
 import { copiesIn, fetchInto, MEDIA_URL } from '../../support/media-folder.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
-import { ask, databaseOf, done, run } from '../../support/rig.ts';
+import { ask, databaseOf, done, run, spawned } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
 type Maker = (width: number, height: number) => Sharp;
@@ -71,13 +71,6 @@ describe('a copy', () => {
       () => solid(500, 17_500).png().toBuffer(),
       { height: 17_500, small: [] },
     ],
-    ['one with too many pixels', () => solid(12_000, 5_000).png().toBuffer(), { width: 0, small: [] }],
-    [
-      'one that is cut off',
-      async () => (await jpeg(noise(900, 900))).subarray(0, 9000),
-      { width: 0, small: [] },
-    ],
-    ['no picture', async () => Buffer.from('GIF89a and nothing more'), { width: 0, height: 0, color: null }],
   ])('that is %s', async (_, make, facts) => {
     const body = await make();
     const made: Record<number, Buffer> = {};
@@ -85,12 +78,23 @@ describe('a copy', () => {
       made[width] = small;
     });
     expect(found).toMatchObject(facts);
-    expect(Object.keys(made).map(Number)).toEqual(found.width === 0 ? [] : found.small);
+    expect(Object.keys(made).map(Number)).toEqual(found.small);
     for (const [width, small] of Object.entries(made)) {
       const read = await sharp(small).metadata();
       expect([read.format, read.width, small.length < body.length]).toEqual(['webp', Number(width), true]);
       expect(read.height).toBe(Math.round((found.height * Number(width)) / found.width));
     }
+  });
+
+  const cutOff = async () => (await jpeg(noise(900, 900))).subarray(0, 9000);
+
+  test.each<[what: string, body: () => Promise<Buffer>, reason: RegExp]>([
+    ['has too many pixels', () => solid(12_000, 5_000).png().toBuffer(), /pixel limit/],
+    ['is cut off', cutOff, /premature end/],
+    ['is no picture', async () => Buffer.from('GIF89a and nothing more'), /^Input file /],
+  ])('that %s is refused with the reason', async (_, make, reason) => {
+    const body = await make();
+    await expect(shrink(tempFile('picture', body), body.length, async () => {})).rejects.toThrow(reason);
   });
 });
 
@@ -137,6 +141,48 @@ describe('a fetch', () => {
     expect(checked.stderr).toContain(`${photo.small[0]} is missing: the copy of ${photo.site.url}/photo`);
     expect((await fetchPhoto(photo)).result.shrunk).toBe(1);
     expect(rasters(photo)).toEqual(photo.files);
+  });
+
+  test('tries a picture again that could not be decoded, and leaves it alone after the third time', async () => {
+    const photo = await withPhoto();
+    const shrink = (await loadShrink()) as Shrink;
+    const failing = async () => async () => {
+      throw new DecodeError('too many open files');
+    };
+    const line = `${photo.site.url}/photo: no small files: too many open files\n`;
+    for (const _ of ['first', 'second']) {
+      const failed = await fetchPhoto(photo, { loadShrink: failing });
+      expect([failed.failure, failed.said, failed.result.shrunk]).toEqual([undefined, line, 0]);
+      expect(await factsOf(photo)).toBeUndefined();
+    }
+    expect((await fetchPhoto(photo, { loadShrink: async () => shrink })).result.shrunk).toBe(1);
+    expect(await factsOf(photo)).toMatchObject({ width: 1000 });
+
+    // A lost small file makes it due again.
+    rmSync(join(photo.folder, mediaPath(photo.small[0] as string)));
+    const said: string[] = [];
+    for (let nth = 1; nth <= 4; nth++) said.push((await fetchPhoto(photo, { loadShrink: failing })).said);
+    expect(said).toEqual([line, line, line, '']);
+  });
+
+  test('names the reason for which sharp cannot be loaded', async () => {
+    const photo = await withPhoto();
+    const hook = tempFile(
+      'no-libvips.mjs',
+      `import { registerHooks } from 'node:module';
+       registerHooks({
+         load(url, context, next) {
+           if (/node_modules.sharp./.test(url)) throw new Error('libvips.so: cannot open shared object file\\nmore');
+           return next(url, context);
+         },
+       });`,
+    );
+    const args = ['media', 'fetch', '--database-url', photo.database, '--media-hosts', photo.site.host];
+    const { code, stderr } = await spawned(args, { env: { NODE_OPTIONS: `--import ${hook}` } });
+    expect([code, stderr]).toEqual([
+      0,
+      'no small pictures are made, since sharp cannot be loaded: libvips.so: cannot open shared object file\n',
+    ]);
   });
 
   test('without sharp leaves copies as they are, with one warning', async () => {
