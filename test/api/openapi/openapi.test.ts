@@ -1,4 +1,4 @@
-// /openapi.json passes linters, and its addresses are those that are served. It is in fixtures/cases/openapi.out, responses
+// /openapi.json passes linters, and its addresses are those that are served. It is in fixtures/cases/openapi.txt, responses
 // are held against it in requests.test.ts and hostile.test.ts, and a client with types from it is in slow/recipes.test.ts.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
