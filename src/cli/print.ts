@@ -8,7 +8,6 @@ import { CommandFailed, UsageError } from '../stores/explain.ts';
 import { makeFolder } from '../stores/output.ts';
 import { compose } from '../tools/print/compose.ts';
 import { createPrintInput, type PrintInput } from '../tools/print/input.ts';
-import { kubernetes } from '../tools/print/kubernetes.ts';
 import { prometheusRules } from '../tools/print/monitoring.ts';
 import { caddy, nginx } from '../tools/print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../tools/print/systemd.ts';
@@ -19,7 +18,6 @@ export const TEXTS = {
   nginx,
   caddy,
   compose,
-  kubernetes,
   systemd,
   'prometheus-rules': prometheusRules,
 } satisfies Record<string, (input: PrintInput) => string>;

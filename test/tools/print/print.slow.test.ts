@@ -1,10 +1,11 @@
 // What `vitrine print` prints is accepted by the programs it is for, under various settings.
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { SETTING_NAMES, variableName } from '../../../src/config/settings.ts';
 import { KEY, SIGNED } from '../../support/certificates.ts';
 import { compile } from '../../support/compile.ts';
 import { ROOT, tempFile, tempFolder } from '../../support/files.ts';
@@ -107,7 +108,7 @@ test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (e
 });
 
 // TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
-test('what is printed fits the types of Kubernetes', async () => {
+test('the manifest of the guide fits the types of Kubernetes, and refers only to what is in it', async () => {
   const types = join(ROOT, 'node_modules/kubernetes-types');
   const check = async (documents: Resource[]) => {
     const lines = documents.map((document) => {
@@ -118,21 +119,30 @@ test('what is printed fits the types of Kubernetes', async () => {
     const file = tempFile('documents.mts', `${lines.join('\n')}\nexport {};\n`);
     return await compile(dirname(file), [file], '--skipLibCheck', '--types', '');
   };
-  const documents = SETTINGS.flatMap((env) =>
-    parseAllDocuments(printed('kubernetes', env)).map((document) => document.toJS() as Resource),
-  );
-  expect(documents.filter(({ kind }) => kind === 'NetworkPolicy')).toHaveLength(SETTINGS.length);
+  const guide = readFileSync(join(ROOT, 'src/guides/running.md'), 'utf8');
+  const [, manifest = ''] = /^```yaml\n(apiVersion: [^`]*)/m.exec(guide) ?? [];
+  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Resource);
+  expect(documents.map(({ kind }) => kind)).toEqual(['StatefulSet', 'Service', 'Ingress']);
   expect(await check(documents)).toBe('');
   const [workload] = documents as [Resource];
   expect(await check([{ ...workload, spec: { ...workload.spec, replica: 2 } }])).toContain(
     '\'"replica"\' does not exist',
+  );
+  const [container] = workload.spec.template.spec.containers;
+  const ports = container.ports.map(({ name }: { name: string }) => name);
+  const used = [container.readinessProbe.httpGet.port, container.livenessProbe.httpGet.port];
+  expect(ports).toEqual(expect.arrayContaining([...used, documents[1]?.spec.ports[0].targetPort]));
+  expect(container.volumeMounts[0].name).toBe(workload.spec.volumeClaimTemplates[0].metadata.name);
+  expect(SETTING_NAMES.map(variableName)).toEqual(
+    expect.arrayContaining(container.env.map(({ name }: { name: string }) => name)),
   );
 });
 
 interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly spec: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: the types of Kubernetes check it.
+  readonly spec: any;
 }
 
 /** The program is installed elsewhere here. */

