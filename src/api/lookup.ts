@@ -9,15 +9,10 @@ import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../re
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
 import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import {
-  type AnswerWriter,
-  acceptsGzip,
-  knownEtags,
-  NotModified,
-  replyAnswer,
-  writeAnswer,
-} from './http/answer.ts';
+import { type AnswerWriter, replyAnswer, writeAnswer } from './http/answer.ts';
+import { acceptsGzip, knownEtags } from './http/conditions.ts';
 import { type ErrorCode, errorResponses, sendFailure } from './http/errors.ts';
+import { NotModified } from './http/fresh.ts';
 import { FAULT } from './http/input.ts';
 import type { Operation } from './http/observations.ts';
 import type { TagUser } from './http/user-tags.ts';

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { NotModified } from '../api/http/answer.ts';
 import { createAsset, memoize, sendAsset } from '../api/http/assets.ts';
 import { errorResponses } from '../api/http/errors.ts';
+import { NotModified } from '../api/http/fresh.ts';
 import { type Headers, INERT } from '../api/http/headers.ts';
 import { PAGE } from '../api/http/observations.ts';
 import { listPictureOrigins } from '../config/media.ts';

@@ -111,9 +111,9 @@ describe('our own pages show copies', () => {
     };
     rmSync(pathOf(name));
     const [, , missing] = await known();
-    expect(await known(missing)).toEqual([200, false, missing]);
+    expect(await known(missing)).toEqual([304, false, missing]);
     writeFileSync(pathOf(name), 'damaged');
-    expect(await known(missing)).toEqual([200, false, missing]);
+    expect(await known(missing)).toEqual([304, false, missing]);
     put(database, 'late', 'png');
     const [status, isShown, whole] = await known(missing);
     expect([status, isShown]).toEqual([200, true]);

@@ -2,7 +2,7 @@
 // is in fixtures/cases/http.txt.
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { matches } from '../../src/api/http/answer.ts';
+import { matches } from '../../src/api/http/conditions.ts';
 import { createDocumentJudge } from '../support/document-judge.ts';
 import { expectedRecord, VARIANTS } from '../support/expected.ts';
 import { fixture, tempFile } from '../support/files.ts';

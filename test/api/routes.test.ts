@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { acceptsGzip } from '../../src/api/http/answer.ts';
+import { acceptsGzip } from '../../src/api/http/conditions.ts';
 import type { LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
 
@@ -33,12 +33,14 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/docs/recipes', HTML, 'packed'],
   ['/openapi.json', JSON_TYPE, 'packed'],
   ['/person.css', CSS, 'packed'],
-  ['/people/b/ada', HTML, 'plain'],
-  ['/card/b/ada.svg', 'image/svg+xml', 'plain'],
-  ['/feeds/b/ada.atom', 'application/atom+xml; charset=utf-8', 'plain'],
-  ['/feeds/b/ada.json', 'application/feed+json; charset=utf-8', 'plain'],
-  ['/people/b', HTML, 'plain'],
-  ['/people/b.json', JSON_TYPE, 'plain'],
+  ['/people/b/ada', HTML, 'packed'],
+  ['/card/b/ada.svg', 'image/svg+xml', 'packed'],
+  ['/feeds/b/ada.atom', 'application/atom+xml; charset=utf-8', 'packed'],
+  ['/feeds/b/ada.json', 'application/feed+json; charset=utf-8', 'packed'],
+  ['/people/b/ada/289', HTML, 'packed'],
+  ['/oembed?url=https%3A%2F%2Fb.example%2Fpeople%2Fb%2Fada', JSON_TYPE, 'packed'],
+  ['/people/b', HTML, 'packed'],
+  ['/people/b.json', JSON_TYPE, 'packed'],
   ['/sitemap.xml', XML, 'plain'],
   ['/sitemap-b-1.xml', XML, 'packed'],
   ['/robots.txt', TEXT, 'plain'],

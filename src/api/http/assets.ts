@@ -2,12 +2,12 @@
 import { gzipSync } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { computeEtag } from '../../records/etag.ts';
-import { acceptsGzip, gzipEtag, matches, sendNotModified } from './answer.ts';
+import { type FreshHeaders, sendFresh } from './fresh.ts';
 import { type Headers, isWorthCompressing } from './headers.ts';
 
 /** A body that does not change while the server runs, with its headers. */
 export interface Asset {
-  readonly headers: Headers & { readonly etag: string };
+  readonly headers: FreshHeaders;
   readonly body: Buffer;
   /** The compressed body, where that saves anything worth a header. */
   readonly packed: Buffer | undefined;
@@ -20,20 +20,8 @@ export function createAsset(content: Buffer | string, headers: Headers): Asset {
   return { body, packed, headers: { ...headers, etag: computeEtag(body) } };
 }
 
-export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {
-  const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
-  const others: Headers = { ...headers };
-  const isGzip = packed !== undefined && acceptsGzip(accepted);
-  if (packed !== undefined) {
-    // With a list of origins, it names Origin already.
-    const vary = reply.raw.getHeader('vary');
-    others.vary = vary === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
-  }
-  if (isGzip) others.etag = gzipEtag(headers.etag);
-  if (matches(known, headers.etag)) return sendNotModified(reply, others);
-  if (isGzip) others['content-encoding'] = 'gzip';
-  return reply.headers(others).send(isGzip ? packed : body);
-}
+export const sendAsset = (reply: FastifyReply, { headers, body, packed }: Asset): FastifyReply =>
+  sendFresh(reply, headers, { plain: () => body, gzip: packed && (() => packed) });
 
 /** Creates each asset when it is first asked for, and only once. */
 export function memoize(create: (name: string) => Asset): (name: string) => Asset {

@@ -3,8 +3,8 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { sendRendered } from '../../api/http/answer.ts';
 import { RequestError } from '../../api/http/errors.ts';
+import { sendRendered } from '../../api/http/fresh.ts';
 import { caching, type Headers, JSON_TYPE, PRIVATE } from '../../api/http/headers.ts';
 import { FAULT } from '../../api/http/input.ts';
 import type { Mount } from '../../config/mount.ts';

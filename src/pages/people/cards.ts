@@ -29,7 +29,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     mostItems: MOST_TILES,
     render: async (person) => {
       const { image, isMissing } = await readCopy(person.smallAvatar);
-      return isMissing ? { incomplete: card(person) } : card(person, image);
+      return isMissing ? { text: card(person), isIncomplete: true } : { text: card(person, image) };
     },
   };
   // The router's own pattern of a name before a suffix ends at U+2028.

@@ -1,7 +1,7 @@
 // A user's items as feeds. The newest are in the feed itself; older ones in archives, which the feed leads to (RFC 5005).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendRendered } from '../../api/http/answer.ts';
 import { RequestError } from '../../api/http/errors.ts';
+import { sendRendered } from '../../api/http/fresh.ts';
 import { caching, JSON_TYPE, jsonHeaders, PRIVATE } from '../../api/http/headers.ts';
 import { publicOrigin } from '../../config/addresses.ts';
 import { joinEtags } from '../../records/etag.ts';

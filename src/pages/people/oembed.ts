@@ -49,7 +49,7 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     if (site === undefined) throw new RequestError('ROUTE_NOT_FOUND');
     const { mount, origin, replies, version } = site;
     const room = { width: readLimit(maxwidth), height: readLimit(maxheight) };
-    const render = (person: Person) => embed(config, person, origin, mount.variant, room);
+    const render = (person: Person) => ({ text: embed(config, person, origin, mount.variant, room) });
     if (await replies.send(reply, address.name, { version, headers, render, mostItems: MOST_TILES }))
       return reply;
     // There are endlessly many addresses: none is kept longer than other errors.

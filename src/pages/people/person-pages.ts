@@ -2,8 +2,8 @@
 // programs get JSON.
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendRendered } from '../../api/http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../../api/http/errors.ts';
+import { sendRendered } from '../../api/http/fresh.ts';
 import { caching, NOT_FOUND_CACHING, PRIVATE } from '../../api/http/headers.ts';
 import { FAULT } from '../../api/http/input.ts';
 import { PAGE } from '../../api/http/observations.ts';

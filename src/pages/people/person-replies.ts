@@ -1,9 +1,10 @@
 // Sends a user as a card, a feed or for oEmbed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
 import type { FastifyReply } from 'fastify';
-import { matches, sendNotModified } from '../../api/http/answer.ts';
 import { allowsSharedCaching } from '../../api/http/cache-control.ts';
+import { matches } from '../../api/http/conditions.ts';
 import { sendFailure } from '../../api/http/errors.ts';
+import { sendRendered } from '../../api/http/fresh.ts';
 import type { Headers } from '../../api/http/headers.ts';
 import { createUserTags } from '../../api/http/user-tags.ts';
 import { missingUser } from '../../api/lookup.ts';
@@ -33,13 +34,16 @@ export interface Template {
   readonly headers: Headers;
   /** Items that it shows, at most. */
   readonly mostItems: number;
-  render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
+  render(person: Person): Awaitable<RenderedReply>;
 }
 
-/** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
-interface IncompleteReply {
-  readonly incomplete: string;
+interface RenderedReply {
+  readonly text: string;
+  /** Something that belongs to it could not be read, but may be there the next time: its ETag is another one. */
+  readonly isIncomplete?: boolean;
 }
+
+const NOTHING: RenderedReply = { text: '' };
 
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family } = VARIANTS[variant];
@@ -64,17 +68,12 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const found = await readNewest(store, variant, key);
       if (found === undefined) return false;
       const tags = [template.version(), found.profile.etag, found.etag];
-      if (matches(reply.request.headers['if-none-match'], joinEtags(...tags))) {
-        tagUser(reply.raw, family, key, isShared(template.headers));
-        sendNotModified(reply, { ...template.headers, etag: joinEtags(...tags) });
-        return true;
-      }
-      const person = parsePerson(variant, found, template.mostItems);
-      const rendered = await template.render(person);
-      const { incomplete } = rendered as Partial<IncompleteReply>;
-      const etag = joinEtags(...tags, ...(incomplete === undefined ? [] : ['incomplete']));
-      tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
-      reply.headers({ ...template.headers, etag }).send(incomplete ?? rendered);
+      const isKnown = matches(reply.request.headers['if-none-match'], joinEtags(...tags));
+      const person = () => parsePerson(variant, found, template.mostItems);
+      const { text, isIncomplete = false } = isKnown ? NOTHING : await template.render(person());
+      if (isIncomplete) tags.push('incomplete');
+      tagUser(reply.raw, family, key, isShared(template.headers) && !isIncomplete);
+      sendRendered(reply, { ...template.headers, etag: joinEtags(...tags) }, () => text);
       return true;
     },
 

@@ -1,7 +1,7 @@
 // The app in this process: what it answers, and with which headers.
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { matches, sendNotModified } from '../../api/http/answer.ts';
+import { sendFresh } from '../../api/http/fresh.ts';
 import { isWorthCompressing, JSON_TYPE, jsonHeaders } from '../../api/http/headers.ts';
 import { PUBLISHED } from '../../config/addresses.ts';
 import type { Config } from '../../config/settings.ts';
@@ -89,13 +89,9 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
 
 /** Where a published site says that it is one, and on which platform. */
 function addPlatformAddress(app: App, { corsOrigin }: Config, platform: string): void {
-  const body = JSON.stringify({ published: platform });
-  const headers = { ...jsonHeaders(corsOrigin), etag: computeEtag(body) };
-  app.get(PUBLISHED, (request, reply) =>
-    matches(request.headers['if-none-match'], headers.etag)
-      ? sendNotModified(reply, headers)
-      : reply.headers(headers).type(JSON_TYPE).send(body),
-  );
+  const body = Buffer.from(JSON.stringify({ published: platform }));
+  const headers = { ...jsonHeaders(corsOrigin), 'content-type': JSON_TYPE, etag: computeEtag(body) };
+  app.get(PUBLISHED, (_request, reply) => sendFresh(reply, headers, { plain: () => body }));
 }
 
 const request = (app: App, url: string, host: string | null | undefined, headers = {}) =>
@@ -111,7 +107,6 @@ async function ask(app: App, address: string, host: string | undefined, known?: 
   return { etag: String(headers.etag), type, body: rawPayload, pack: () => packText(type, rawPayload) };
 }
 
-/** The server compresses some of these itself, and leaves others to a proxy. */
 const packText = (type: string, body: Buffer) =>
   isWorthCompressing(body, type) ? gzipSync(body, { chunkSize: body.length }) : undefined;
 

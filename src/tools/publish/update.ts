@@ -1,7 +1,7 @@
 // One pass over the site: brings the tree and its manifest up to date.
 import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { gzipEtag } from '../../api/http/answer.ts';
+import { gzipEtag } from '../../api/http/conditions.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import type { Content } from './answers.ts';
 import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
