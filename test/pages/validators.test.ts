@@ -49,14 +49,8 @@ describe('feeds', () => {
     expect(await expectValid(own, '/feeds/b/zero')).toHaveLength(1);
   });
 
-  test('of a user with archives, in each of them', async () => {
-    const seen: string[] = [];
-    for (let path: string | undefined = '/feeds/b/many'; path !== undefined; ) {
-      seen.push(...(await expectValid(own, path)));
-      const { body } = await ask(own, `${path}.atom`, { headers });
-      path = /rel="prev-archive"[^>]* href="https:\/\/f\.example([^"]+)\.atom"/.exec(body)?.[1];
-    }
-    expect([seen.length, new Set(seen).size]).toEqual([40, 40]);
+  test('of a user with more items than a list has: the newest', async () => {
+    expect(await expectValid(own, '/feeds/b/many')).toHaveLength(15);
   });
 
   /** Gives the ids of the entries. */

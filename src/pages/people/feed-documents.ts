@@ -16,10 +16,6 @@ export interface Feed {
   readonly origin: string | undefined;
   /** The host that makes ids unique by its name; the same for each variant, so that two of one family share their ids. */
   readonly authority: string | undefined;
-  /** The first item of the archive before this document. */
-  readonly older?: string | undefined;
-  /** The first item of this document, if it is an archive. */
-  readonly archive?: string | undefined;
 }
 
 const NEVER = '1970-01-01T00:00:00Z';
@@ -43,32 +39,25 @@ function idFor({ variant, person, authority }: Feed, item?: Item): string {
   return `urn:uuid:${low}-${middle}-8${high}-${mark}${clock}-${node}`;
 }
 
-const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) => {
+const buildLinks = ({ variant, person, pages, origin }: Feed) => {
   const segment = encodeURIComponent(person.username);
-  const isArchive = archive !== undefined;
-  const root = origin ?? (isArchive ? '../../..' : '../..');
-  const folder = origin === undefined ? (isArchive ? '../' : '') : `${root}/feeds/${variant}/`;
-  const archived = (id: string, extension: string) =>
-    `${origin === undefined && isArchive ? '' : `${folder}${segment}/`}${id}.${extension}`;
+  const root = origin ?? '../..';
+  const folder = origin === undefined ? '' : `${root}/feeds/${variant}/`;
   const page = pages ? `${root}/people/${variant}/${segment}` : undefined;
   return {
     page,
     /** The item's own page. */
     item: ({ id }: Item) => page && `${page}/${id}`,
-    current: (extension: string) => `${folder}${segment}.${extension}`,
-    self: (extension: string) =>
-      isArchive ? archived(archive, extension) : `${folder}${segment}.${extension}`,
-    older: (extension: string) => older && archived(older, extension),
+    self: (extension: string) => `${folder}${segment}.${extension}`,
   };
 };
 
 export function atomFeed(feed: Feed): string {
   const { title, person } = feed;
   const { name, bio, avatar, links, items } = person;
-  const { page, self, current, older } = buildLinks(feed);
-  const previous = older('atom');
+  const { page, self } = buildLinks(feed);
   return markup`<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom" xmlns:fh="http://purl.org/syndication/history/1.0">
+<feed xmlns="http://www.w3.org/2005/Atom">
   <id>${idFor(feed)}</id>
   <title>${title}</title>
   ${bio && markup`<subtitle>${bio}</subtitle>`}
@@ -77,8 +66,6 @@ export function atomFeed(feed: Feed): string {
   ${avatar && markup`<icon>${avatar}</icon>`}
   <link rel="self" type="application/atom+xml" href="${self('atom')}"/>
   ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
-  ${feed.archive && markup`<fh:archive/><link rel="current" type="application/atom+xml" href="${current('atom')}"/>`}
-  ${previous && markup`<link rel="prev-archive" type="application/atom+xml" href="${previous}"/>`}
   ${items.map((item) => atomEntry(feed, item))}
 </feed>
 `.text;
@@ -109,16 +96,14 @@ const cdata = ({ text }: Markup) => new Markup(`<![CDATA[${text}]]>`);
 /** A JSON Feed has absolute URLs only. */
 export function jsonFeed(feed: Feed): string {
   const { name, bio, avatar, links, items } = feed.person;
-  const { page, item: itemPage, self, older } = buildLinks(feed);
+  const { page, item: itemPage, self } = buildLinks(feed);
   const known = feed.origin !== undefined;
-  const next = older('json');
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',
     title: feed.title,
     ...(known && {
       ...(page && { home_page_url: page }),
       feed_url: self('json'),
-      ...(next && { next_url: next }),
     }),
     ...(bio && { description: bio }),
     ...(avatar && { icon: avatar }),

@@ -1,4 +1,4 @@
-// A user's items in parts, for feeds and pages. Where a part of older items begins depends on the item's id alone, so no item
+// A user's items in parts, for pages. Where a part of older items begins depends on the item's id alone, so no item
 // that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
 import { computeEtag } from '../../records/etag.ts';
 import { type Family, ITEM_CAP } from '../../records/kinds.ts';
@@ -14,8 +14,6 @@ export const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(tex
 const isOneIn = (many: bigint, id: string) =>
   BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 32n / many;
 
-export const isFeedBorder = (id: string) => isOneIn(8n, id);
-/** Pages of people are longer than archives of feeds. */
 export const isPageBorder = (id: string) => isOneIn(16n, id);
 
 /** How many of the items fit into one part. */
@@ -72,32 +70,6 @@ export async function readNewest(
   const items = () => unpackedText(body).slice(`{"${collection}":`.length, -1);
   const texts = () => (hasCopies ? profile.body + items() : '');
   return { profile, etag: hasMore ? `${list.etag}-more` : list.etag, items, texts, hasOlder: hasMore };
-}
-
-/** Further items, at most, where no border ends them before. */
-const MOST_OLDER = 15;
-
-/** What is in a feed, or in the archive that begins with an item, and with which item the next archive begins. */
-export async function readFeed(store: Reader, family: Family, userKey: string, archive?: string) {
-  const least = archive === undefined ? ITEM_CAP : 1;
-  const from = archive === undefined ? {} : { from: archive };
-  const history = await store.history(family, userKey, { ...from, limit: least + MOST_OLDER + 1 });
-  return history && takePart(history, countInFeed(history.items, least));
-}
-
-const countInFeed = (items: readonly { id: string }[], least: number) =>
-  findBorder(items, isFeedBorder, least) ?? least + MOST_OLDER;
-
-/** What archives of the feed begin with, of all the items of a user. */
-export function listArchives(items: readonly ItemSize[]): string[] {
-  const found: string[] = [];
-  const take = (start: number, least: number) => {
-    const next = items.slice(start, start + least + MOST_OLDER + 1);
-    return start + Math.min(countInFeed(next, least), countFitting(next));
-  };
-  for (let start = take(0, ITEM_CAP); start < items.length; start = take(start, 1))
-    found.push(items[start]?.id as string);
-  return found;
 }
 
 /** On a page of older items, at most. */

@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../../api/http/headers.ts';
 import { findMediaFolder } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { listMounts } from '../../config/settings.ts';
-import { listArchives, listOlder } from '../../pages/people/history.ts';
+import { listOlder } from '../../pages/people/history.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { COPY_NAME, copyHash, MEDIA_NAME, mediaPath, mediaType } from '../../records/media-types.ts';
 import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
@@ -144,7 +144,7 @@ async function findParts(
     items.push(...(await store.historySizes(family, key, next)));
     await nextTurn(signal);
   }
-  return { archives: listArchives(items), items: items.map(({ id }) => id), older: listOlder(items) };
+  return { items: items.map(({ id }) => id), older: listOlder(items) };
 }
 
 function shownFiles(

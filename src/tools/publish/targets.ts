@@ -27,11 +27,9 @@ export interface Target {
 }
 
 /** The part that files of a kind belong to, if they belong to one. */
-const findPart = (kind: string) =>
-  (kind === 'archives' ? 'feeds' : kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
+const findPart = (kind: string) => (kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
 
 const { page, card, atom, json } = USER_ADDRESSES;
-const archive = (feed: string) => feed.replace(':username', ':username/:item');
 
 /** What people and other sites see of a user. The kind is the folder; `:item` is the item that it shows or begins with. */
 const SHOWN = [
@@ -41,8 +39,6 @@ const SHOWN = [
   { kind: 'cards', address: card, file: ':username.svg' },
   { kind: 'feeds', address: atom, file: ':username.atom' },
   { kind: 'feeds', address: json, file: ':username.jsonfeed' },
-  { kind: 'archives', address: archive(atom), file: ':username_:item.atom' },
-  { kind: 'archives', address: archive(json), file: ':username_:item.jsonfeed' },
 ];
 
 /** Whether there are files that show items which are too old for the list. */

@@ -140,7 +140,6 @@ describe(`published from ${storeName()}`, () => {
         ...['pages/a/Ada.html', 'items/a/Ada_1.html', expect.stringMatching(/^older.a.ada_..?.html$/)],
         ...[
           ...['cards/b/ada.svg', 'feeds/a/ada.atom', 'feeds/a/ada.jsonfeed'],
-          'archives/a/ada_18.atom',
           `media/${mediaPath(copy)}`,
           `media/${mediaPath(small)}`,
         ],
