@@ -7,6 +7,7 @@ import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../api/http/heade
 import { createServer } from '../api/http/node-http.ts';
 import { type Observer, PROBE } from '../api/http/observations.ts';
 import type { Config } from '../config/settings.ts';
+import { allowHalfOpen } from './edge/undocumented.ts';
 
 export interface Health {
   /** Why requests should go elsewhere; undefined when they may come. */
@@ -77,8 +78,7 @@ function createAdminServer(options: AdminOptions): Server {
     response.end(body);
     options.observe({ type: 'response', request, operation: PROBE, status, bytes: length });
   });
-  // A client may end its side after its last request: Node would then drop the responses that are not ready yet.
-  return Object.assign(server, { httpAllowHalfOpen: true });
+  return allowHalfOpen(server);
 }
 
 async function answer({ method, url, headers }: IncomingMessage, options: AdminOptions): Promise<AdminReply> {

@@ -1,9 +1,9 @@
 // One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
 // answer is never lost to a close. So a connection that sends more than 4 requests ahead of their answers gets 4 answers
 // and is closed, and each close waits a moment for what the client still sends.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import * as http from '../../api/http/node-http.ts';
+import { replaceClose, StoppingRequest, stopParsing } from './undocumented.ts';
 
 /** Node keeps 2 KB or more for each request, and one read brings up to 1,450. With 8, 2,048 clients took 128 MB at once. */
 const MOST_AHEAD = 4;
@@ -35,8 +35,7 @@ export class ClientConnection {
     this.idle = idle;
     connections.set(socket, this);
     idle.add(this);
-    // Not documented: Node calls it after a last response, and its own closes at once.
-    socket.destroySoon = () => this.linger();
+    replaceClose(socket, () => this.linger());
   }
 
   /** Whether the bytes that arrive are still the body of a request that has its answer, or will have it. */
@@ -59,6 +58,12 @@ export class ClientConnection {
     if (this.latestRequest?.complete) this.latestRequest = undefined;
     if (this.isEnding) this.endAnswered();
     else this.idle.add(this);
+  }
+
+  /** Ends, since a request came too early: Node reads nothing any more. */
+  endEarly(): void {
+    if (this.isLingering) this.socket.resume();
+    else this.end();
   }
 
   /** Reads no more requests. `refuse` is called when the answers that are owed are written. */
@@ -87,8 +92,7 @@ export class ClientConnection {
     this.idle.delete(this);
     this.socket.off('resume', pauseAgain).end();
     let left = MOST_DROPPED;
-    // Instead of Node's own listener, so that nothing is parsed.
-    this.socket.removeAllListeners('data').on('data', ({ length }) => {
+    stopParsing(this.socket, ({ length }) => {
       left -= length;
       if (left < 0) this.socket.destroy();
     });
@@ -98,43 +102,16 @@ export class ClientConnection {
   }
 }
 
-/**
- * A request that knows when its headers arrived, and whether it comes too early. Node's parser stops in the middle of a
- * read at an upgrade only, so such a request is one: this use of `upgrade` is not documented. Real upgrades are never made.
- */
-export class ClientRequest extends http.IncomingMessage {
+/** A request that knows when its headers arrived, and whether it comes too early. */
+export class ClientRequest extends StoppingRequest {
   override arrived = performance.now();
-  private readonly isTooEarly: boolean;
+  protected readonly isTooEarly: boolean;
 
   constructor(socket: Socket) {
     super(socket);
     const { isEnding, owed } = findConnection(socket);
     this.isTooEarly = isEnding || owed.length >= MOST_AHEAD;
   }
-
-  get upgrade(): boolean {
-    return this.isTooEarly;
-  }
-
-  /** Node sets what the headers say. */
-  set upgrade(_wish: boolean) {}
-
-  /** Nothing of a body is kept: in one read there may be 11,000 chunks of a byte, and 5 MB of Buffers for them. */
-  override push(chunk: unknown): boolean {
-    return chunk === null && super.push(null);
-  }
-}
-
-/** Node has let go of the socket at a request that came too early; what is owed is still written to it. */
-export function endEarly(this: Server, _request: IncomingMessage, socket: Socket): void {
-  const connection = findConnection(socket);
-  socket.on('error', ignore).on('timeout', () => this.emit('timeout', socket));
-  socket.on('drain', () => {
-    const [response] = connection.owed;
-    if (response?.writableNeedDrain) response.emit('drain');
-  });
-  if (connection.isLingering) socket.resume();
-  else connection.end();
 }
 
 function noteFinished(this: ServerResponse): void {
@@ -145,6 +122,3 @@ function noteFinished(this: ServerResponse): void {
 function pauseAgain(this: Socket): void {
   this.pause();
 }
-
-/** The connection is gone after an error. */
-function ignore(): void {}

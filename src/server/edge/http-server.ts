@@ -10,9 +10,10 @@ import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../../api/http/he
 import * as http from '../../api/http/node-http.ts';
 import { type Observer, OTHER } from '../../api/http/observations.ts';
 import type { Config } from '../../config/settings.ts';
-import { ClientConnection, ClientRequest, endEarly, findConnection } from './connection.ts';
+import { ClientConnection, ClientRequest, findConnection } from './connection.ts';
 import { originHeaders, type RateLimit } from './hooks.ts';
 import { isHead, type ParserError, parserFault, pathToRoute, requestFault } from './malformed.ts';
+import { allowHalfOpen, onStop } from './undocumented.ts';
 
 interface HttpServerOptions {
   readonly config: Config;
@@ -61,13 +62,15 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
     handle(request, response);
   }
 
-  const server = http.createServer(serverOptions(config), receive);
-  // Not documented: a client may end its side after its last request, and Node would end ours before the answer is ready.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  const server = allowHalfOpen(http.createServer(serverOptions(config), receive));
   // No client is asked to go on and send a body.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
-  for (const event of ['upgrade', 'connect']) server.on(event, endEarly);
+  onStop(
+    server,
+    (socket) => findConnection(socket).owed[0],
+    (socket) => findConnection(socket).endEarly(),
+  );
   keepConnections(server, options);
   return server;
 }

@@ -1,15 +1,13 @@
 // What is promised to clients without a proxy: memory is bounded, others are answered, no answer is lost to a close.
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { findConnection } from '../../../src/server/edge/connection.ts';
 import { createHttpServer } from '../../../src/server/edge/http-server.ts';
+import { startOwn } from '../../support/own-server.ts';
 import {
   ask,
-  atEnd,
   dial,
   hearOut,
   type LocalServer,
@@ -101,83 +99,9 @@ describe('requests ahead of their answers', () => {
   });
 });
 
-describe('what server/edge/ takes from Node without its documentation', () => {
-  /** Serves `/large` with 2 MB; `/last` says that it is the last answer. */
-  async function startOwn(isDraining = false, settings = {}) {
-    const route: RequestListener = ({ url }, response) => {
-      if (url === '/last') response.setHeader('connection', 'close');
-      response.end(Buffer.alloc(url === '/large' ? 2_000_000 : 300));
-    };
-    const own = createHttpServer(route, {
-      config: readConfig(settings),
-      observe() {},
-      state: { isDraining },
-    });
-    await once(own.listen(0, '127.0.0.1'), 'listening');
-    atEnd(() => own.close());
-    return own.address() as AddressInfo;
-  }
-
-  /** For how many requests Node makes objects meanwhile. */
-  async function countRequests(during: () => Promise<unknown>): Promise<number> {
-    let count = 0;
-    const note = () => count++;
-    subscribe('http.server.request.start', note);
-    await during();
-    unsubscribe('http.server.request.start', note);
-    return count;
-  }
-
-  test('`upgrade` of a request: Node makes none of those that come too early, or behind a last answer', async () => {
-    const own = await startOwn();
-    expect(await countRequests(() => sendRaw(own, get('/').repeat(20_000)))).toBe(4);
-    const behindLast = async () => {
-      const socket = await dial(own);
-      socket.write(get('/last'));
-      await once(socket, 'data');
-      socket.write(get('/').repeat(20_000));
-      await hearOut(socket);
-    };
-    expect(await countRequests(behindLast)).toBe(1);
-  });
-
-  test('`destroySoon`: a last answer is not lost to the reset of a close over unread bytes', async () => {
-    const own = await startOwn();
-    for (const first of ['/large', '/last']) {
-      const socket = (await dial(own)).on('error', () => {}).pause();
-      socket.write(get(first).repeat(first === '/large' ? 5 : 1));
-      for (let nth = 0; nth < 20; nth++) {
-        socket.write(Buffer.alloc(10_000, 'x'));
-        await new Promise(setImmediate);
-      }
-      const replies = parseReplies(await hearOut(socket.resume()));
-      expect(replies.length).toBe(first === '/large' ? 4 : 1);
-    }
-  });
-
-  test('`httpAllowHalfOpen`: a client that ends its side gets the answer', async () => {
-    const socket = await dial(server);
-    const heard = hearOut(socket);
-    socket.end(get('/b/api/username/ada/shots'));
-    expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
-  });
-
-  test('a client that takes no byte is cut off, however many requests it has sent ahead', async () => {
-    const own = await startOwn(false, { writeTimeout: '100ms' });
-    for (const count of [1, 5]) {
-      const socket = (await dial(own)).on('error', () => {}).pause();
-      socket.write(get('/large').repeat(count));
-      // A client that does not read learns of the reset when it writes.
-      const writing = setInterval(() => socket.write('x'), 50);
-      await new Promise((resolve) => socket.once('close', resolve));
-      clearInterval(writing);
-    }
-  });
-
-  test('while the server stops, each connection ends with its next answer', async () => {
-    const own = await startOwn(true);
-    expect((await sendRaw(own, get('/'))).map(({ headers }) => headers.connection)).toEqual(['close']);
-  });
+test('while the server stops, each connection ends with its next answer', async () => {
+  const own = await startOwn(true);
+  expect((await sendRaw(own, get('/'))).map(({ headers }) => headers.connection)).toEqual(['close']);
 });
 
 test('above the limit of connections, the one idle longest makes room; one that is ending is not idle', () => {

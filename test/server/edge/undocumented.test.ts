@@ -1,0 +1,127 @@
+// What src/server/edge/undocumented.ts takes from Node without its documentation: each test fails when Node changes it.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { startOwn } from '../../support/own-server.ts';
+import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
+import { until } from '../../support/stress.ts';
+
+const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+
+/** For how many requests Node makes objects meanwhile. */
+async function countRequests(during: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const note = () => count++;
+  subscribe('http.server.request.start', note);
+  await during();
+  unsubscribe('http.server.request.start', note);
+  return count;
+}
+
+test('`upgrade` of a request: Node makes none of those that come too early, or behind a last answer', async () => {
+  const own = await startOwn();
+  expect(await countRequests(() => sendRaw(own, get('/').repeat(20_000)))).toBe(4);
+  const behindLast = async () => {
+    const socket = await dial(own);
+    socket.write(get('/last'));
+    await once(socket, 'data');
+    socket.write(get('/').repeat(20_000));
+    await hearOut(socket);
+  };
+  expect(await countRequests(behindLast)).toBe(1);
+});
+
+test('`destroySoon`: a last answer is not lost to the reset of a close over unread bytes', async () => {
+  const own = await startOwn();
+  for (const first of ['/large', '/last']) {
+    const socket = (await dial(own)).on('error', () => {}).pause();
+    socket.write(get(first).repeat(first === '/large' ? 5 : 1));
+    for (let nth = 0; nth < 20; nth++) {
+      socket.write(Buffer.alloc(10_000, 'x'));
+      await new Promise(setImmediate);
+    }
+    const replies = parseReplies(await hearOut(socket.resume()));
+    expect(replies.length).toBe(first === '/large' ? 4 : 1);
+  }
+});
+
+test('`httpAllowHalfOpen`: a client that ends its side gets the answer', async () => {
+  const socket = await dial(await startOwn());
+  const heard = hearOut(socket);
+  socket.end(get('/late'));
+  expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
+});
+
+/** The requests that come, of which none is answered before `end` is called. */
+async function startHolding() {
+  const requests: IncomingMessage[] = [];
+  const responses: ServerResponse[] = [];
+  const route: RequestListener = (request, response) => {
+    requests.push(request);
+    responses.push(response);
+  };
+  const own = await startOwn(false, {}, route);
+  const end = () => {
+    for (const response of responses) response.end('x');
+  };
+  return { own, requests, end };
+}
+
+const MANY_CHUNKS = '1\r\na\r\n'.repeat(11_000);
+
+test.each([
+  ['a body in chunks of a byte', 'Transfer-Encoding: chunked\r\n', MANY_CHUNKS],
+  ['a body of a known length', 'Content-Length: 1000000000\r\n', MANY_CHUNKS],
+])(
+  '`push` of a request: of %s nothing is kept, and no more than its first part is read',
+  async (_, header, part) => {
+    const { own, requests, end } = await startHolding();
+    const socket = await dial(own);
+    const heard = hearOut(socket);
+    socket.write(get('/', header) + part);
+    await until('the request', () => requests.length === 1);
+    const [request] = requests as [IncomingMessage];
+    // The system takes what it has room for.
+    socket.write(part.repeat(20));
+    await sendRaw(own, 'no request\r\n\r\n');
+    expect(request.readableLength).toBe(0);
+    expect(request.socket.bytesRead).toBeLessThan(2 * part.length);
+    end();
+    expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
+  },
+);
+
+test('`data` of a socket: what follows a last answer is not parsed, and 256 KB of it are read at most', async () => {
+  const { own, requests, end } = await startHolding();
+  const socket = await dial(own);
+  const closed = new Promise((resolve) =>
+    socket
+      .on('error', () => {})
+      .resume()
+      .once('close', resolve),
+  );
+  socket.write(get('/', 'Transfer-Encoding: chunked\r\n'));
+  await until('the request', () => requests.length === 1);
+  const [request] = requests as [IncomingMessage];
+  const count = await countRequests(async () => {
+    end();
+    await once(socket, 'data');
+    socket.write(`${MANY_CHUNKS}0\r\n\r\n${get('/').repeat(200_000)}`);
+    await closed;
+  });
+  expect([count, request.complete]).toEqual([0, false]);
+  expect(request.socket.bytesRead).toBeLessThan(512 * 1024);
+});
+
+test('a client that takes no byte is cut off, however many requests it has sent ahead', async () => {
+  const own = await startOwn(false, { writeTimeout: '100ms' });
+  for (const count of [1, 5]) {
+    const socket = (await dial(own)).on('error', () => {}).pause();
+    socket.write(get('/large').repeat(count));
+    // A client that does not read learns of the reset when it writes.
+    const writing = setInterval(() => socket.write('x'), 50);
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(writing);
+  }
+});
