@@ -325,7 +325,11 @@ test('pending changes: in the end no cache has an old answer, and no name of a t
 const writers = fc.array(fc.array(fc.constantFrom('open', 'commit', 'close'), { maxLength: 5 }), {
   maxLength: 2,
 });
-const swaps = fc.array(fc.constantFrom('swap', 'snapshot', 'garbage', 'remove'), { maxLength: 4 });
+const swaps = fc.array(fc.constantFrom('swap', 'snapshot', 'garbage', 'remove', 'refuse', 'put back'), {
+  maxLength: 6,
+});
+
+const GARBAGE = 'no database at all\n'.repeat(1000);
 
 test('served file: an answer is never of an older state than one before, and the newest is served in the end', async () => {
   const original = join(tempFolder(), 'site.db');
@@ -337,11 +341,13 @@ test('served file: an answer is never of an older state than one before, and the
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       const reader = await openServed(path, () => {});
       let [states, newest, open, isWhole, isNoticed] = [1, 0, 0, true, true];
+      /** Of a file that was moved away for another that is refused: whether it had been noticed. */
+      let keptNoticed: boolean | undefined;
       /** The next state of the data, with a time of its own: the clock of the file system is coarse. */
-      const change = (file: string, write: (sql: string) => void) => {
+      const change = (file: string, write: (sql: string) => void, isInLog = false) => {
         states++;
         write(`UPDATE profiles SET etag = '"${states}"'; UPDATE vitrine SET generation = generation + 1`);
-        utimesSync(file, states, states);
+        if (!isInLog) utimesSync(file, states, states);
       };
       const ask = async () => reader.profile('portfolio', 'ada');
       const look = async () => {
@@ -386,6 +392,22 @@ test('served file: an answer is never of an older state than one before, and the
           await step(what);
           // Another file must not come while one is being written: the guides say so.
           if (open > 0) continue;
+          if (what === 'put back') {
+            // Without a look at what was there meanwhile, a writer may come at once.
+            if (keptNoticed === undefined) continue;
+            renameSync(`${path}.kept`, path);
+            [isWhole, isNoticed, keptNoticed] = [true, keptNoticed, undefined];
+            continue;
+          }
+          if (what === 'refuse') {
+            if (!isWhole) continue;
+            keptNoticed = isNoticed;
+            renameSync(path, `${path}.kept`);
+            writeFileSync(path, GARBAGE);
+            [isWhole, isNoticed] = [false, false];
+            continue;
+          }
+          keptNoticed = undefined;
           if (what === 'remove') rmSync(path, { force: true });
           else {
             const next = copyOf(original);
@@ -393,7 +415,7 @@ test('served file: an answer is never of an older state than one before, and the
             if (what === 'snapshot') db.pragma('journal_mode = DELETE');
             change(next, (sql) => db.exec(sql));
             db.close();
-            if (what === 'garbage') writeFileSync(next, 'no database at all\n'.repeat(1000));
+            if (what === 'garbage') writeFileSync(next, GARBAGE);
             renameSync(next, path);
           }
           isNoticed = false;
@@ -407,11 +429,21 @@ test('served file: an answer is never of an older state than one before, and the
         }
       };
       await Promise.all([...writers.map(write), swap(), serve(poll, 'poll'), serve(look, 'look')]);
-      for (const act of [poll, poll, poll, look]) {
+      let last: SqliteDatabase.Database | undefined;
+      /** A commit that stays in the log, as while an export reads the file. */
+      const commit = async () => {
+        if (!isWhole) return;
+        last = new SqliteDatabase(path);
+        const { exec } = last;
+        last.pragma('journal_mode = WAL');
+        change(path, (sql) => exec.call(last, sql), true);
+      };
+      for (const act of [poll, poll, poll, commit, poll, look]) {
         await step('end');
         await act();
       }
       if (isWhole) expect(newest).toBe(states);
+      last?.close();
       await reader.close();
     },
     SHARE,

@@ -1,7 +1,19 @@
 // What lies at the path of a database: the file, and the log and index that SQLite keeps beside it.
-import { closeSync, existsSync, openSync, readSync, rmSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { NoDataError, StoreError } from '../errors.ts';
+import { nameUnfinished } from '../output.ts';
 
 export interface FileStats {
   readonly database: Stats | undefined;
@@ -127,12 +139,40 @@ export function refuseCutOff(path: string): void {
     throw new StoreError(`${path} is damaged: it ends within a page.`);
 }
 
+/** Commits to the file that was replaced are not read into the new one. */
+export function refuseOldLog(path: string, found: FileStats, served: FileStats): void {
+  if (isSameFile(found.log, served.log) && (found.log?.size ?? 0) > 0) throw new StoreError(foreignLog(path));
+}
+
 /** Removes what lies beside a file that was replaced, so that SQLite does not read it into the new one. */
 export function removeOldLog(path: string, found: FileStats, served: FileStats): void {
-  const isLogLeft = isSameFile(found.log, served.log);
-  if (isLogLeft && (found.log?.size ?? 0) > 0) throw new StoreError(foreignLog(path));
-  if (isLogLeft) rmSync(`${path}-wal`, { force: true });
+  if (isSameFile(found.log, served.log)) rmSync(`${path}-wal`, { force: true });
   if (isSameFile(found.index, served.index)) rmSync(`${path}-shm`, { force: true });
+}
+
+/**
+ * A link to a file that took the place of a served one, in a folder of its own: it is opened there without the log and index
+ * that lie at its path, which are still those of the served file. Undefined where no link can be made, as to a file of another
+ * user (fs.protected_hardlinks), on some file systems and in folders that cannot be written.
+ */
+export function linkAside(path: string, found: FileStats, served: FileStats): AsideLink | undefined {
+  const folder = nameUnfinished(path);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    const link = join(folder, basename(path));
+    linkSync(realpathSync(path), link);
+    // It may have come with a log of its own.
+    if (found.log !== undefined && !isSameFile(found.log, served.log)) linkSync(`${path}-wal`, `${link}-wal`);
+    return { path: link, [Symbol.dispose]: remove };
+  } catch {
+    remove();
+    return undefined;
+  }
+}
+
+export interface AsideLink extends Disposable {
+  readonly path: string;
 }
 
 /** Less, or nothing, where there is no such file. */

@@ -8,11 +8,14 @@ import {
   type FileStats,
   isSameFile,
   isWritten,
+  linkAside,
   readStats,
   refuseCutOff,
+  refuseFirstImport,
   refuseForeignLog,
   refuseMissing,
   refuseOddFile,
+  refuseOldLog,
   removeOldLog,
 } from './file.ts';
 import { unimported } from './migrate.ts';
@@ -92,8 +95,9 @@ function poll(file: ServedFile): void {
   const found = readStats(file.path);
   const isInPlace = isSameFile(found.database, file.stats.database);
   ifReadable(() => file.reader?.hold(!isInPlace));
-  // While another file was in its place, its log was removed: SQLite would show no commit, and pages of two moments.
-  if (file.reader !== undefined && isInPlace && !isSameFile(found.index, file.stats.index)) renew(file);
+  // Its log was removed for a file that was in its place since: SQLite would show no commit, and pages of two moments.
+  const isIndexLost = file.stats.index !== undefined && !isSameFile(found.index, file.stats.index);
+  if (file.reader !== undefined && isInPlace && isIndexLost) renew(file);
   if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
   // What was committed just before, too: the file must have these takedowns. Not after each change: with 100,000 of them the
   // lookups of others would wait.
@@ -135,13 +139,38 @@ function look(file: ServedFile, found: FileStats): void {
   }
 }
 
-/** Checks that read little, so that neither a start nor the lookups of other clients wait. */
-function openChecked({ path, takedowns: before, stats, reader: served }: ServedFile, found: FileStats) {
+/** Nothing of the file before is touched until this one has passed all checks: it may be put back in its place. */
+function openChecked(file: ServedFile, found: FileStats) {
+  const { path, stats, reader: served } = file;
   refuseMissing(path);
   refuseOddFile(path);
-  if (served !== undefined) removeOldLog(path, found, stats);
+  if (served !== undefined) {
+    refuseOldLog(path, found, stats);
+    refuseFirstImport(path);
+  }
   refuseForeignLog(path);
   refuseCutOff(path);
+  if (served !== undefined) {
+    checkAside(file, found);
+    removeOldLog(path, found, stats);
+  }
+  return openSound(file, path);
+}
+
+function checkAside(file: ServedFile, found: FileStats): void {
+  using link = linkAside(file.path, found, file.stats);
+  if (link === undefined) return;
+  try {
+    openSound(file, link.path).reader.close();
+  } catch (error) {
+    const fault = toStoreError(link.path, error);
+    if (!(fault instanceof StoreError)) throw fault;
+    throw new StoreError(fault.message.replaceAll(link.path, file.path), { cause: error });
+  }
+}
+
+/** Checks that read little, so that neither a start nor the lookups of other clients wait. */
+function openSound({ takedowns: before }: ServedFile, path: string) {
   const reader = openReader(path);
   try {
     const [generation, takedowns] = [reader.version(), reader.takedownHashes()];

@@ -479,6 +479,64 @@ test.each(['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_BUSY', 'SQLITE_READONLY'])
   },
 );
 
+/** A commit that stays in the log, as while another program reads the file. */
+function removeUser(path: string, user: string): void {
+  const other = new Database(path);
+  other.exec(
+    `DELETE FROM profiles WHERE user_key = '${user}'; UPDATE vitrine SET generation = generation + 1`,
+  );
+  atEnd.push(() => other.close());
+}
+
+test('a refused file leaves the log and index of the served one, which is moved back, and its changes are seen', async () => {
+  const path = copyOf(database);
+  const { events, poll, has } = await serveHere(path);
+  expect(await has('bea')).toBe(true);
+  const before = [inode(`${path}-wal`), inode(`${path}-shm`)];
+  expect(before).not.toContain(undefined);
+  for (const make of [cutOff, () => altered('DROP TABLE lists')]) {
+    renameSync(path, `${path}.kept`);
+    renameSync(make(), path);
+    await poll(3);
+    expect([inode(`${path}-wal`), inode(`${path}-shm`)]).toEqual(before);
+    renameSync(`${path}.kept`, path);
+    await poll(2);
+  }
+  expect([events.length, events[0]?.type]).toEqual([2, 'data-fault']);
+  expect(readdirSync(dirname(path)).sort()).toEqual(['site.db', 'site.db-shm', 'site.db-wal']);
+  removeUser(path, 'bea');
+  await poll();
+  expect(await has('bea')).toBe(false);
+});
+
+test('where no link can be made, a served file that is moved back is opened again, and its changes are seen', async () => {
+  const path = copyOf(database);
+  const { poll, has } = await serveHere(path);
+  vi.spyOn(fs, 'linkSync').mockImplementation(() => {
+    throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+  });
+  syncBuiltinESMExports();
+  renameSync(path, `${path}.kept`);
+  renameSync(altered('DROP TABLE lists'), path);
+  await poll(3);
+  renameSync(`${path}.kept`, path);
+  await poll(2);
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  removeUser(path, 'bea');
+  await poll();
+  expect(await has('bea')).toBe(false);
+});
+
+test('a snapshot, which has no index, stays open from poll to poll', async () => {
+  const path = join(tempFolder(), 'site.db');
+  await snapshotDatabase(database, path);
+  const { poll, has } = await serveHere(path);
+  const close = vi.spyOn(Database.prototype, 'close');
+  await poll(4);
+  expect([await has('ada'), close.mock.calls.length]).toEqual([true, 0]);
+});
+
 /** How many descriptors of the process are of the file. */
 const openFiles = (pid: number | string | undefined, path: string) =>
   readdirSync(`/proc/${pid}/fd`).filter((fd) => {
