@@ -85,8 +85,8 @@ function describeStatus(
 }
 
 const CHECK_HELP = `
-Each file is read, since its name is the SHA-256 of its bytes. \`vitrine media fetch\` brings missing files again, and damaged
-ones once they are removed. Exit code 1 if any file is missing or damaged.
+Each file is read, since the name of a copy is the SHA-256 of its bytes, and the database has that of a small picture.
+\`vitrine media fetch\` brings missing files again, and damaged ones once they are removed. Exit code 1 if any file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
 const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetch`, fetches them again';
@@ -108,11 +108,13 @@ const createCheck = (context: CommandContext): Command =>
         out: context.stderr,
         signal: context.stopSignal(),
       });
-      const { files, sound, missing, damaged, removed } = counts;
+      const { files, sound, missing, damaged, removed, unmeasured } = counts;
       const wrong = missing + damaged;
       const left = files - sound - wrong;
+      const states = `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`;
+      const due = `\nwithout small pictures yet: ${unmeasured}. Run \`vitrine media fetch\`.`;
       context.report({
-        summary: `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`,
+        summary: unmeasured > 0 ? states + due : states,
         result: counts,
         failure: joinReasons(
           left > 0 && `stopped: ${left} of ${files} copies were not checked`,

@@ -26,7 +26,7 @@ import {
   savePicture,
   unknownFiles,
 } from './sql/media.ts';
-import type { PictureFacts } from './sql/media-statements.ts';
+import type { MeasuredPicture } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
 import { repairBodies, repairContents } from './sql/soundness.ts';
@@ -99,7 +99,7 @@ export function createWriter({ load, close, adapter, change, eraseTraces = () =>
      */
     saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
     /** Remembers what pages need to know of a copy; false if no address has it any more. */
-    savePicture: (file: string, facts: PictureFacts) => change((db) => savePicture(db, file, facts)),
+    savePicture: (file: string, facts: MeasuredPicture) => change((db) => savePicture(db, file, facts)),
     /** Forgets addresses that no record has named for `grace` seconds. */
     pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
     unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),

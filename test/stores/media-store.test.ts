@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive, openReader } from '../../src/stores/open.ts';
-import { type PictureFacts, undecoded } from '../../src/stores/sql/media-statements.ts';
+import { type MeasuredPicture, undecoded } from '../../src/stores/sql/media-statements.ts';
 import { bodyOf, change, readMedia, saveMedia } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { addRecords, databaseOf, newDatabase, storeName } from '../support/rig.ts';
@@ -212,13 +212,15 @@ describe(`copies of pictures in ${storeName()}`, () => {
   test('pages learn what is known of a copy, whatever address it has, until its bytes are others', async () => {
     const url = await linked();
     const facts = { width: 1600, height: 900, color: 'c0ffee', small: [480, 960] };
+    // Earlier versions saved no hash.
+    const measured = { ...facts, small: [{ width: 480, hash: '0f3a' }, { width: 960 }] };
     const glass = { width: 20, height: 30, color: null, small: [] };
-    const save = (name: string, known: PictureFacts) =>
+    const save = (name: string, known: MeasuredPicture) =>
       change(url, (writer) => writer.savePicture(name, known));
     expect([
-      await save(file('d'), facts),
+      await save(file('d'), measured),
       await save(file('a'), glass),
-      await save(file('9'), facts),
+      await save(file('9'), measured),
     ]).toEqual([...[true, true, false]]);
     await save(file('b'), undecoded(2));
     const known = async (...names: string[]) => {
@@ -229,10 +231,15 @@ describe(`copies of pictures in ${storeName()}`, () => {
       [file('a'), glass],
       [file('d'), facts],
     ]);
+    await using before = await openArchive(url);
+    expect((await before.copies(file('c', 'mp3'))).map(({ small }) => small)).toEqual([measured.small]);
     await saveMedia(url, [copy(`${OLD}/20.jpg`, file('d'))]);
     expect(await known(file('d'))).toEqual([[file('d'), facts]]);
     for (const name of ['20.jpg', 'bob.jpg']) await saveMedia(url, [copy(`${OLD}/${name}`, file('e'))]);
     expect(await known(file('d'), file('e'))).toEqual([]);
+    await saveMedia(url, [{ ...copy(`${OLD}/bob.jpg`, file('f')), facts: measured }]);
+    expect(await known(file('f'))).toEqual([[file('f'), facts]]);
+    await saveMedia(url, [copy(`${OLD}/bob.jpg`, file('e'))]);
     await using archive = await openArchive(url);
     const copies = await archive.copies(file('a'));
     expect(copies.map((found) => [found.file, found.isMeasured, found.failedDecodes])).toEqual([

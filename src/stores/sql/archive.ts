@@ -8,7 +8,7 @@ import {
   MEDIA_URL,
   missingCopies,
   originals,
-  readWidths,
+  readSmall,
   servedText,
   table,
 } from './media-statements.ts';
@@ -154,7 +154,7 @@ async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
     const [file, url, bytes, width, height, small] = row;
     const isMeasured = Number(width) > 0;
     const failedDecodes = isMeasured ? 0 : Number(height);
-    found.push({ file, url, bytes: Number(bytes), isMeasured, failedDecodes, small: readWidths(small) });
+    found.push({ file, url, bytes: Number(bytes), isMeasured, failedDecodes, small: readSmall(small) });
   }
   return found;
 }

@@ -83,8 +83,19 @@ export interface PictureFacts {
   readonly small: readonly number[];
 }
 
+export interface SmallFile {
+  readonly width: number;
+  /** The start of the SHA-256 of its bytes; earlier versions saved none. */
+  readonly hash?: string | undefined;
+}
+
+/** A copy that was measured just now. */
+export interface MeasuredPicture extends Omit<PictureFacts, 'small'> {
+  readonly small: readonly SmallFile[];
+}
+
 /** What is stored of a copy that could not be decoded so many times: width 0 hides it from pages, its height is the number. */
-export const undecoded = (times: number): PictureFacts => ({
+export const undecoded = (times: number): MeasuredPicture => ({
   width: 0,
   height: times,
   color: null,
@@ -97,7 +108,20 @@ export interface PictureRow extends Omit<PictureFacts, 'small'> {
 }
 
 export const factsByFile = (rows: readonly PictureRow[]): ReadonlyMap<string, PictureFacts> =>
-  new Map(rows.map(({ file, small, ...facts }) => [file, { ...facts, small: readWidths(small) }]));
+  new Map(
+    rows.map(({ file, small, ...facts }) => {
+      return [file, { ...facts, small: readSmall(small).map(({ width }) => width) }];
+    }),
+  );
 
-/** The widths as they stand in a row. */
-export const readWidths = (small: string | null) => (small ? small.split(' ').map(Number) : []);
+/** Small files as they stand in a row, such as `480:0f3a… 960:77b1…`. */
+export const writeSmall = (files: readonly SmallFile[]) =>
+  files.map(({ width, hash }) => (hash === undefined ? `${width}` : `${width}:${hash}`)).join(' ');
+
+export function readSmall(text: string | null): SmallFile[] {
+  const files = text ? text.split(' ') : [];
+  return files.map((file) => {
+    const [width, hash] = file.split(':');
+    return { width: Number(width), hash };
+  });
+}

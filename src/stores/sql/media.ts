@@ -3,7 +3,13 @@
 
 import { KIND_NAMES } from '../../records/kinds.ts';
 import type { Awaitable } from '../reader.ts';
-import { copiedMembers, type PictureFacts, selectMember } from './media-statements.ts';
+import {
+  copiedMembers,
+  type MeasuredPicture,
+  type SmallFile,
+  selectMember,
+  writeSmall,
+} from './media-statements.ts';
 import { repairContents } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { TAKEDOWNS_MARK } from './takedowns.ts';
@@ -14,6 +20,8 @@ export interface MediaEntry {
   readonly file: string | null;
   readonly bytes: number;
   readonly reason: string | null;
+  /** What pages need to know of the copy, if it was measured. */
+  readonly facts?: MeasuredPicture | undefined;
 }
 
 /** A copy, with one of its addresses. */
@@ -24,7 +32,7 @@ export interface Copy {
   readonly isMeasured: boolean;
   /** How often it could not be decoded. */
   readonly failedDecodes: number;
-  readonly small: readonly number[];
+  readonly small: readonly SmallFile[];
 }
 
 interface PrunedMedia {
@@ -53,8 +61,10 @@ export async function saveMedia(
   mark: string,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
-  for (const { url, file, bytes, reason } of entries)
+  for (const { url, file, bytes, reason, facts } of entries) {
     await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
+    if (file !== null && facts !== undefined) await savePicture(db, file, facts);
+  }
   return true;
 }
 
@@ -64,9 +74,9 @@ const SAVE_FACTS = `
 export async function savePicture(
   db: SqlAdapter,
   file: string,
-  { width, height, color, small }: PictureFacts,
+  { width, height, color, small }: MeasuredPicture,
 ): Promise<boolean> {
-  const facts = [file, String(width), String(height), color ?? '', small.join(' ')];
+  const facts = [file, String(width), String(height), color ?? '', writeSmall(small)];
   return (await db.run(SAVE_FACTS, facts)) > 0;
 }
 

@@ -1,5 +1,5 @@
-// The fetch command: lists the originals that records name, fetches those that have no copy here, makes small pictures of the
-// copies, and links them.
+// The fetch command: lists the originals that records name, fetches those that have no copy here, makes small pictures of each,
+// and links the copies.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
 import { brief, counted, joinReasons } from '../../records/printable.ts';
@@ -13,7 +13,8 @@ import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { fileReceiver, QuotaReached } from './receive.ts';
-import { loadShrink, makeSmallFiles, type Shrink } from './small-files.ts';
+import { loadShrink, type Shrink } from './shrink.ts';
+import { completeSmallFiles, createShrinker, type Shrinker } from './small-files.ts';
 
 export interface FetchOptions extends HostFlags {
   /** Whether attachments and audio are fetched as well. */
@@ -35,7 +36,7 @@ export interface FetchOptions extends HostFlags {
   readonly signal: AbortSignal;
   /** Called before the copies are linked, which cannot be interrupted. */
   readonly onLinking?: () => void;
-  readonly loadShrink?: () => Promise<Shrink | undefined>;
+  readonly loadShrink?: () => Promise<Shrink>;
 }
 
 export async function runFetch(options: FetchOptions) {
@@ -57,6 +58,8 @@ interface Fetch {
   readonly outcomes: Outcomes;
   readonly saver: Saver;
   readonly run: Run;
+  readonly report: RunReport;
+  readonly shrinker: Shrinker;
 }
 
 /** Returns undefined if a takedown happened; the caller lists the originals again. */
@@ -70,15 +73,16 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   try {
     await listOriginals(listing, archive).finally(archive.close);
     const total = originals.size();
-    const fetch: Fetch = { ...listing, run: createRun({ report, signal, total }) };
-    const { relinked, shrunk } = await fetchAndLink(fetch);
+    const run = createRun({ report, signal, total });
+    const shrinker = createShrinker({ loadShrink, ...options, ...listing, run, report });
+    const relinked = await fetchAndLink({ ...listing, run, report, shrinker });
     const result = {
       originals: outcomes.counts,
       total,
       mediaUrl,
       relinked,
-      shrunk,
-      stopped: fetch.run.stopped(),
+      shrunk: shrinker.shrunk(),
+      stopped: run.stopped(),
     };
     return describeFetch(result, mediaHosts.length + sites.length > 0);
   } catch (error) {
@@ -88,7 +92,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   }
 }
 
-type Listing = Omit<Fetch, 'run'>;
+type Listing = Omit<Fetch, 'run' | 'report' | 'shrinker'>;
 
 /** Between them other work has its turn, such as a signal. */
 const ORIGINALS_AT_ONCE = 1000;
@@ -125,16 +129,15 @@ function findCopy(entry: MediaEntry, { folder, options }: Listing): MediaEntry |
 /** If it is not here, an address of a copy leads nowhere. */
 const isCopyAddress = (url: string, { mediaUrl }: FetchOptions) => url.startsWith(`${mediaUrl}/`);
 
-/** Fetches all originals. However that ends, what was fetched is saved and linked. */
-async function fetchAndLink(fetch: Fetch) {
+/** Fetches all originals. However that ends, what was fetched is saved and linked. Returns how much was rebuilt. */
+async function fetchAndLink(fetch: Fetch): Promise<number> {
   const { options, outcomes, saver, run } = fetch;
-  let shrunk = 0;
   let relinked = 0;
   try {
     await fetchOriginals(fetch);
     await saver.flush();
     // Before they are linked: pages change with what is linked.
-    if (run.stopped() === undefined) shrunk = await makeSmallFiles(fetch, options.loadShrink ?? loadShrink);
+    if (run.stopped() === undefined) await completeSmallFiles(fetch);
   } finally {
     await saver.flush();
     const { fetched, present } = outcomes.counts;
@@ -143,7 +146,7 @@ async function fetchAndLink(fetch: Fetch) {
       relinked = await options.writer.relink(options.mediaUrl);
     }
   }
-  return { relinked, shrunk };
+  return relinked;
 }
 
 async function fetchOriginals(fetch: Fetch): Promise<void> {
@@ -178,7 +181,12 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
   if (client.refusal(url) === undefined && fetch.quota.left <= 0) throw new QuotaReached();
   const fetched = await client.fetch(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
-  if (!('reason' in received)) return { entry: { url, ...received, reason: null }, outcome: 'fetched' };
+  if (!('reason' in received)) {
+    const { file, bytes, isNew } = received;
+    // Now, so that a run that is stopped has them. What lay there already is measured at the end, once for all its addresses.
+    const facts = isNew ? await fetch.shrinker.measure({ file, url, bytes, failedDecodes: 0 }) : undefined;
+    return { entry: { url, file, bytes, reason: null, facts }, outcome: 'fetched' };
+  }
   const { reason, kind } = received;
   return { entry: { url, file: null, bytes: 0, reason }, outcome: kind === 'passing' ? 'failed' : kind };
 }

@@ -1,6 +1,7 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
 // several fetches may work on one folder. Small files that are made of a copy lie beside it.
-import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,6 +9,7 @@ import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../..
 import { openArchive } from '../../stores/open.ts';
 import { makeFolder, nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
 import type { Copy } from '../../stores/sql/media.ts';
+import type { SmallFile } from '../../stores/sql/media-statements.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -48,7 +50,7 @@ export function createMediaFolder(path: string) {
   }
 
   async function remove(name: string): Promise<boolean> {
-    for (const width of SMALL_WIDTHS) await removeFile(findPlace(smallName(name, width)));
+    if (isCopy(name)) for (const width of SMALL_WIDTHS) await removeFile(findPlace(smallName(name, width)));
     return removeFile(findPlace(name));
   }
 
@@ -65,10 +67,12 @@ export function createMediaFolder(path: string) {
     findPlace,
     /** The size of a copy; undefined without one. */
     readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
-    /** Those of the small files of a copy that are not here. */
-    missingSmall: (name: string, widths: readonly number[]) =>
-      widths.map((width) => smallName(name, width)).filter((file) => !existsSync(findPlace(file))),
-    /** Removes a copy and its small files; whether there was one. */
+    /** Whether all small files of a copy are here. */
+    hasSmall: (name: string, small: readonly SmallFile[]) =>
+      small.every(({ width }) => existsSync(findPlace(smallName(name, width)))),
+    /** The SHA-256 of a file; undefined without one. */
+    hash: (name: string) => (existsSync(findPlace(name)) ? hashFile(findPlace(name)) : undefined),
+    /** Removes a copy and its small files, or one small file; whether it was there. */
     remove: (name: string) => writing(() => remove(name)),
     /** Removes one file, unless it has changed after `before`; whether it did. */
     removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
@@ -77,8 +81,8 @@ export function createMediaFolder(path: string) {
 
 async function keepFile(handle: FileHandle, file: string, place: string): Promise<boolean> {
   const { size } = await handle.stat();
-  // One of another size is damaged.
-  if (statIfAny(place)?.size === size) {
+  // Another one is damaged.
+  if (statIfAny(place)?.size === size && (await hashFile(place)) === (await hashFile(file))) {
     // `prune` spares young files. Setting the time fails if another user owns the file.
     await utimes(place, new Date(), new Date()).catch(() => {});
     return false;
@@ -96,6 +100,13 @@ async function keepFile(handle: FileHandle, file: string, place: string): Promis
 async function syncFolder(path: string): Promise<void> {
   await using handle = await open(path);
   await handle.sync();
+}
+
+/** The SHA-256 of the bytes of a file. */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 async function removeFile(place: string, before = Number.POSITIVE_INFINITY): Promise<boolean> {

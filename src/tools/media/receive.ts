@@ -17,7 +17,12 @@ interface Receiving {
 
 /** A copy, or why there is none. */
 type ReceivedFile =
-  | { readonly file: string; readonly bytes: number }
+  | {
+      readonly file: string;
+      readonly bytes: number;
+      /** Whether the folder had no such file before. */
+      readonly isNew: boolean;
+    }
   | { readonly reason: string; readonly kind: 'failed' };
 
 /** The copies take all the room they may have. */
@@ -50,7 +55,7 @@ export const fileReceiver =
       }
       const file = `${hash.digest('hex')}.${extension}`;
       isKept = (await incoming?.keep(file)) ?? false;
-      return { file, bytes };
+      return { file, bytes, isNew: isKept };
     } finally {
       if (!isKept) quota.left += bytes;
       await incoming?.discard();

@@ -1,16 +1,15 @@
 // Looks after copies. A check finds those that are missing, or have bytes of another hash than their name; pruning
 // removes those that no record names any more.
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
-import { copyHash } from '../../records/media-types.ts';
+import { copyHash, smallName } from '../../records/media-types.ts';
 import { brief } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport } from '../remote/each.ts';
 import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
+import { isDue } from './small-files.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
@@ -26,12 +25,15 @@ export async function runCheck({ database, mediaDir, removeDamaged, out, signal 
   const folder = createMediaFolder(mediaDir);
   using report = createRunReport(out, 'checking', 'files');
   const files = await countFiles(database);
-  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0, unmeasured: 0 };
   const run = createRun({ report, signal, total: files });
   await run.each([listCopies(database)], 1, async (copy) => {
     const [state, file] = await checkCopy(folder, copy);
     counts[state]++;
-    if (state === 'sound') return;
+    if (state === 'sound') {
+      if (isDue(copy)) counts.unmeasured++;
+      return;
+    }
     report.fault(`${file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
     if (state === 'damaged' && removeDamaged && (await folder.remove(file))) counts.removed++;
   });
@@ -46,20 +48,16 @@ async function countFiles(database: string): Promise<number> {
 /** The state of a copy with its small files, and which of them that is about. */
 async function checkCopy(
   folder: MediaFolder,
-  { file, bytes, small }: Copy,
+  { file, small }: Copy,
 ): Promise<['sound' | 'missing' | 'damaged', file: string]> {
-  const size = folder.readSize(file);
-  if (size === undefined) return ['missing', file];
-  const isWhole = size === bytes && copyHash(file) === (await hashFile(folder.findPlace(file)));
-  if (!isWhole) return ['damaged', file];
-  const [missing] = folder.missingSmall(file, small);
-  return missing === undefined ? ['sound', file] : ['missing', missing];
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  return hash.digest('hex');
+  const files = [{ name: file, hash: copyHash(file) }];
+  for (const { width, hash = '' } of small) files.push({ name: smallName(file, width), hash });
+  for (const { name, hash } of files) {
+    const found = await folder.hash(name);
+    if (found === undefined) return ['missing', name];
+    if (!found.startsWith(hash)) return ['damaged', name];
+  }
+  return ['sound', file];
 }
 
 interface PruneOptions {

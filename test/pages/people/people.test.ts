@@ -407,7 +407,7 @@ describe('a page has another ETag after everything that changes it, and only the
   const load = (...more: object[]) => addRecords(url, ...more);
   const takeDown = (...which: string[]) =>
     done(['takedown', '--database-url', url, '--family', 'portfolio', ...which]);
-  const measured = { width: 800, height: 600, color: 'aabbcc', small: [480] };
+  const measured = { width: 800, height: 600, color: 'aabbcc', small: [{ width: 480 }] };
   const EVENTS: [name: string, happen: () => Promise<unknown>, pages: string[]][] = [
     ['nothing', async () => {}, []],
     ['a profile', () => load(folio(1, 'ada', { ...ada, name: 'Ada' })), PAGES],

@@ -83,9 +83,11 @@ describe('the folder', () => {
     const asked = Date.now();
     await keep(folder, png('a'));
     expect(filesOf(folder)[0]?.changed).toBeGreaterThanOrEqual(asked - 1);
-    writeFileSync(folder.findPlace(name), 'x');
-    expect(await keep(folder, png('a'))).toEqual({ name, isNew: true });
-    expect(readFileSync(folder.findPlace(name))).toEqual(png('a'));
+    for (const damaged of ['x', png('b')]) {
+      writeFileSync(folder.findPlace(name), damaged);
+      expect(await keep(folder, png('a'))).toEqual({ name, isNew: true });
+      expect(readFileSync(folder.findPlace(name))).toEqual(png('a'));
+    }
   });
 
   test('is listed without what does not belong to it', async () => {

@@ -79,7 +79,11 @@ test('media check names what is missing or damaged, which a fetch then brings ag
   expect(stderr).toContain(`${damaged} is damaged: the copy of ${host.url}/1\n`);
   expect(stderr).toContain('`vitrine media fetch`, fetches them again');
   expect(await fetchAll()).toMatch(/^pictures: 2 fetched/);
-  expect(await check()).toMatchObject({ code: 0, stdout: 'copies: 2 sound, 0 missing, 0 damaged\n' });
+  const sound = await check();
+  expect([sound.code, sound.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^copies: 2 sound, 0 missing, 0 damaged\n/),
+  ]);
 });
 
 test('media check finds each of more copies than it reads at a time', async () => {
@@ -90,7 +94,10 @@ test('media check finds each of more copies than it reads at a time', async () =
     bodies.map((body, nr) => copy(`${OLD}/lost-${nr}`, nameOf(body, 'png'), body)),
   );
   const { code, stdout } = await run(['media', 'check', '--database-url', database]);
-  expect([code, stdout]).toEqual([1, 'copies: 2 sound, 2500 missing, 0 damaged\n']);
+  expect([code, stdout]).toEqual([
+    1,
+    'copies: 2 sound, 2500 missing, 0 damaged\nwithout small pictures yet: 2. Run `vitrine media fetch`.\n',
+  ]);
 });
 
 test.each([

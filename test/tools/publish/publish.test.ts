@@ -197,7 +197,7 @@ describe(`published from ${storeName()}`, () => {
       'a picture is measured, which changes no record',
       ({ database }) =>
         change(database, (writer) =>
-          writer.savePicture(COPY, { width: 800, height: 600, color: 'aabbcc', small: [480] }),
+          writer.savePicture(COPY, { width: 800, height: 600, color: 'aabbcc', small: [{ width: 480 }] }),
         ),
     ],
     [

@@ -1,0 +1,102 @@
+// Measures copies of pictures and makes small WebP files of them, which pages offer to phones. One at a time, each within a
+// limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
+import { hash } from 'node:crypto';
+import type { Sharp, SharpOptions } from 'sharp';
+import { SMALL_WIDTHS } from '../../records/media-types.ts';
+import type { MeasuredPicture, SmallFile } from '../../stores/sql/media-statements.ts';
+
+/** The process takes up to 320 MB then: interlaced PNG and progressive JPEG are decoded whole. */
+const MAX_PIXELS = 50_000_000;
+/** WebP knows none that are longer. */
+const LONGEST_SIDE = 16_383;
+const SECONDS = 30;
+const QUALITY = 75;
+/** Each side, in pixels, of the picture from which the mean colour is taken. */
+const SAMPLE = 32;
+const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, sequentialRead: true };
+
+/** Measures the file at a path, and hands over its small files one after the other. Throws a DecodeError. */
+export type Shrink = (
+  path: string,
+  bytes: number,
+  onSmall: (width: number, body: Buffer) => Promise<void>,
+) => Promise<MeasuredPicture>;
+
+type Open = (source: string | Buffer) => Sharp;
+
+/** A picture is broken, too large, or takes too long. */
+export class DecodeError extends Error {}
+
+/** No small files can be made. */
+export class NoSharp extends Error {}
+
+/** Throws a NoSharp. */
+export async function loadShrink(): Promise<Shrink> {
+  const { default: sharp } = await import('sharp').catch((error) => {
+    throw new NoSharp(describeMissing(error));
+  });
+  sharp.cache(false);
+  sharp.concurrency(1);
+  const open: Open = (source) => sharp(source, OPTIONS).timeout({ seconds: SECONDS });
+  return (path, bytes, onSmall) => shrink(open, { path, bytes }, onSmall);
+}
+
+function describeMissing({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_MODULE_NOT_FOUND' && /'sharp'/.test(message))
+    return 'no small pictures are made, since sharp is not installed (`npm install sharp`): pages show the copies themselves';
+  // Often the part of it for this system is missing.
+  return `no small pictures are made, since sharp cannot be loaded: ${message.trim().split('\n', 1)[0]}`;
+}
+
+/** So many digits of a SHA-256 find damage as well as all of them would. */
+const HASH_LENGTH = 16;
+
+async function shrink(
+  open: Open,
+  { path, bytes }: { readonly path: string; readonly bytes: number },
+  onSmall: (width: number, body: Buffer) => Promise<void>,
+): Promise<MeasuredPicture> {
+  const { isAnimated, ...size } = await measure(open, path);
+  const small: SmallFile[] = [];
+  let smallest: string | Buffer = path;
+  // The largest first, so that the mean colour is that of the smallest.
+  for (const width of SMALL_WIDTHS.toReversed()) {
+    if (width >= size.width || isAnimated || (size.height * width) / size.width > LONGEST_SIDE) continue;
+    const body = await decode(
+      open(path).autoOrient().resize({ width }).webp({ quality: QUALITY }).toBuffer(),
+    );
+    smallest = body;
+    if (body.length >= bytes) continue;
+    await onSmall(width, body);
+    small.unshift({ width, hash: hash('sha256', body).slice(0, HASH_LENGTH) });
+  }
+  return { ...size, color: await findColor(open(smallest)), small };
+}
+
+async function measure(open: Open, path: string) {
+  const found = await decode(open(path).metadata());
+  // As browsers show it.
+  const { width, height } = found.autoOrient;
+  return { width, height, isAnimated: (found.pages ?? 1) > 1 };
+}
+
+/** The mean; null where the picture lets its background through. */
+async function findColor(picture: Sharp): Promise<string | null> {
+  const sample = picture.resize(SAMPLE, SAMPLE, { fit: 'fill' }).toColourspace('srgb').ensureAlpha().raw();
+  const pixels = await decode(sample.toBuffer());
+  const sums = [0, 0, 0, 0];
+  for (const [at, value] of pixels.entries()) sums[at % 4] = (sums[at % 4] as number) + value;
+  const [red, green, blue, alpha] = sums.map((sum) => Math.round(sum / SAMPLE ** 2)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (alpha < 255) return null;
+  return [red, green, blue].map((value) => value.toString(16).padStart(2, '0')).join('');
+}
+
+const decode = <T>(result: Promise<T>): Promise<T> =>
+  result.catch((error) => {
+    throw new DecodeError(error.message.trim().replace(/:$/, ''));
+  });
