@@ -37,7 +37,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   const schema = {
     operationId: `getProfileOrItems${letter}`,
     summary: "Get a user's profile, or newest posts",
-    description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${base.path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
+    description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${base.path}/api?user=…\`, without the slash, is the same address.`,
     tags: [`Variant ${letter}`],
     querystring: Query,
     response: lookupResponses(
@@ -48,15 +48,15 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     ),
   };
   const [path = ''] = addresses.profile.split('?');
-  for (const url of [path.replace(/\/$/, ''), path])
+  for (const url of [path, path.replace(/\/$/, '')])
     app.get(
       url,
       {
-        // Only the address that ends with it: the other one is the first of the two.
+        // Only the address that ends with it: the other one is the second of the two.
         prefixTrailingSlash: 'slash',
         constraints: hostConstraint(base),
         config: { operation: chooseOperation },
-        schema: { ...schema, hide: url.endsWith('/') },
+        schema: { ...schema, hide: !url.endsWith('/') },
       },
       function getProfileOrItems(request, reply) {
         const { user, post } = request.query;

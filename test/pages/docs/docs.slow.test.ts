@@ -92,8 +92,8 @@ describeInBrowser('the API reference', (eye) => {
   });
 
   test.each([
-    ['getProfileOrItemsA', { user: 'ada', post: 'true' }, '/a/api?user=ada&post=true', '"posts"'],
-    ['getProfileOrItemsA', { user: 'Zoë' }, '/a/api?user=Zo%C3%AB', '"totalFavs"'],
+    ['getProfileOrItemsA', { user: 'ada', post: 'true' }, '/a/api/?user=ada&post=true', '"posts"'],
+    ['getProfileOrItemsA', { user: 'Zoë' }, '/a/api/?user=Zo%C3%AB', '"totalFavs"'],
     ['getItemsB', { username: "o'neill" }, '/b/api/username/o%27neill/shots', '"Shots"'],
     ['getItemsC', { username: 'ada' }, '/c/api/username/ada/shots', '"Posts"'],
   ])('%s with %o can be sent, and sent again with its ETag', async (operation, values, address, member) => {
@@ -115,12 +115,12 @@ describeInBrowser('the API reference', (eye) => {
     const form = page.locator('#getProfileOrItemsA form');
     const code = page.locator('#getProfileOrItemsA .languages pre:visible');
     const first = await form.locator("[name='user']").inputValue();
-    expect(await code.innerText()).toContain(`/a/api?user=${first}'`);
+    expect(await code.innerText()).toContain(`/a/api/?user=${first}'`);
     await form.locator("[name='user']").fill("o'neill");
     await form.locator("[name='post']").selectOption('true');
     await form.locator("[name='If-None-Match']").fill('"it\'s"');
     expect(await code.innerText()).toContain(
-      `curl -i '${server.url}/a/api?user=o%27neill&post=true' \\\n  -H 'If-None-Match: "it'\\''s"'`,
+      `curl -i '${server.url}/a/api/?user=o%27neill&post=true' \\\n  -H 'If-None-Match: "it'\\''s"'`,
     );
   });
 
