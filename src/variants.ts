@@ -1,5 +1,6 @@
 // The variants of the API and the styles of their routes, one row each. Routes, settings, OpenAPI, explorer, card, mirror,
 // compare, doctor and printed configurations read these tables.
+
 import type { Family } from './records/kinds.ts';
 
 /** Where a style has its two lookups, below a base address. The user stands in the query or in the path. */

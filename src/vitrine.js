@@ -10,11 +10,9 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 }
 
 async function start() {
-  const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule('node:module');
+  const { enableCompileCache } = process.getBuiltinModule('node:module');
   // Compiled code is cached, which makes the next start faster. A folder that cannot be written is ignored.
   enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/vitrine`);
-  // Stack traces of the built program name lines of src/.
-  setSourceMapsSupport(true, { nodeModules: true });
   // It would open Node's debugger, in workers and commands as well.
   process.on('SIGUSR1', () => {});
   await import('./main.ts');

@@ -1,5 +1,6 @@
 // The API of the specification, line by line: a plugin for each variant at its base address, query-style for A, path-style for
 // B and C, over one store.
+
 import type { FastifyPluginCallback } from 'fastify';
 import { type Config, listMounts } from '../config/settings.ts';
 import type { Reader } from '../stores/reader.ts';

@@ -1,4 +1,5 @@
 // Variants B and C: the path names the user, /api/username/USER and /api/username/USER/shots.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { hostConstraint } from '../config/mount.ts';

@@ -1,4 +1,5 @@
 // Variant A: the query names the user, and asks for the items, /api/?user=USER and /api/?user=USER&post=true.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { hostConstraint } from '../config/mount.ts';

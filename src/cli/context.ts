@@ -1,4 +1,5 @@
 // What a command may touch of the process it runs in, and how its report is printed.
+
 import type { Writable } from 'node:stream';
 import type { Config } from '../config/settings.ts';
 import type { ServeHooks } from '../import/serve-files.ts';

@@ -1,4 +1,5 @@
 // `vitrine import`
+
 import type { ImportOptions, ReadingOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
 import { CommandFailed, UsageError } from '../stores/explain.ts';

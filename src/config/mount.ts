@@ -1,4 +1,5 @@
 // Where a variant is served: its base address, from BASE_URL_A and its like.
+
 import type { Variant } from '../variants.ts';
 
 /** Where a variant is served: at a path, on one host or on any. */

@@ -1,4 +1,5 @@
 // Errors as pages, for browsers; programs get JSON.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../api/http/errors.ts';
 import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';

@@ -1,4 +1,5 @@
 // The operator's own look: name, logo, accent colour and link, on every page, card and feed.
+
 import type { Config } from '../config/settings.ts';
 import { type Markup, markup } from './markup.ts';
 

@@ -1,4 +1,5 @@
 // What pages of people and of the directory have in common: head, header and foot; and the page of what is not there.
+
 import type { Config } from '../config/settings.ts';
 import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';

@@ -1,4 +1,5 @@
 // The types of the package's Fastify plugin; the build copies them beside it.
+
 import type { FastifyPluginAsync } from 'fastify';
 
 export interface VitrineOptions {

@@ -1,5 +1,6 @@
 // Vitrine as a part of another Fastify app: the two lookups of one variant below the plugin's prefix, with the headers and
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PLUGINS } from '../api/api.ts';
 import { createAnswerWriter } from '../api/http/answer.ts';

@@ -1,5 +1,6 @@
 // Whether the process lives, and whether it can serve: the state, and the probes that ask for it. The reason is on the admin
 // port only: reasons may name files and hosts.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';

@@ -1,4 +1,5 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
+
 import type { Family } from '../records/kinds.ts';
 import { StoreError } from './errors.ts';
 import type { Awaitable } from './reader.ts';
@@ -50,7 +51,7 @@ interface StoreAccess {
   close(): Awaitable<void>;
 }
 
-interface TakedownOptions {
+export interface TakedownOptions {
   /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
   readonly keepNames?: boolean;
 }

@@ -24,6 +24,7 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/apple-touch-icon.png', 'image/png', 'plain'],
   ['/embed.js', SCRIPT, 'packed'],
   ['/embed.d.ts', TEXT, 'packed'],
+  ['/types.d.ts', TEXT, 'packed'],
   ['/samples/avatar-ada.svg', 'image/svg+xml', 'packed'],
   ['/docs', HTML, 'packed'],
   ['/docs.md', 'text/markdown; charset=utf-8', 'packed'],

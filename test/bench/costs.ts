@@ -9,7 +9,6 @@ import { type Contenders, execute } from './contenders.ts';
 import { request } from './load.ts';
 import type { Promised } from './measure.ts';
 import {
-  BUILD,
   PROBE,
   peerFile,
   type Server,
@@ -105,7 +104,7 @@ async function measureImport({ folder, input }: Contenders, rounds: number): Pro
 async function measureStart({ folder, database }: Contenders, rounds: number): Promise<Promised[]> {
   const path = await database();
   const off = { NODE_DISABLE_COMPILE_CACHE: '1' };
-  await execute([process.execPath, BUILD]);
+  await execute(['npm', 'run', '--silent', 'build']);
   const cases = [
     ['in the image, without a compile cache', startBuilt, off, off, 1.4],
     ['in a checkout, with one', startVitrine, {}, { NODE_COMPILE_CACHE: join(folder, 'compile-cache') }, 2.5],

@@ -82,7 +82,6 @@ export const stop = ({ child }: Server) => stopChild(child);
 export const stopAll = () => Promise.all([...running].map(stopChild));
 
 const VITRINE = join(import.meta.dirname, '../../src/vitrine.js');
-export const BUILD = join(import.meta.dirname, '../../.ci/build.ts');
 const BUILT = join(import.meta.dirname, '../../dist/vitrine.js');
 /** A command line of Vitrine. */
 export const vitrine = (...args: string[]) => [process.execPath, VITRINE, ...args];

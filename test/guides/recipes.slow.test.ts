@@ -1,18 +1,16 @@
 // Runs each recipe of the guide unchanged against a server.
-import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { startSite } from '../support/mirror-site.ts';
+import { npm, npmInstall } from '../support/npm.ts';
 import { codeBlock, readPage } from '../support/pages.ts';
 import { ask, json, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
 
-const exec = promisify(execFile);
 const GUIDE = 'src/guides/recipes.md';
 
 let server: LocalServer;
@@ -98,26 +96,44 @@ describe('the recipe', () => {
       expect((await fetch(href)).headers.get('content-type')).toContain(type);
   });
 
-  test('for types generates them in one line, and the example compiles with them', async () => {
-    const line = block('React, Vue, TypeScript', 'sh').trim();
-    const [npx, tool, ...args] = line.split(' ');
-    expect([npx, tool]).toEqual(['npx', 'openapi-typescript']);
+  /** The example, with the types of this file in the place of the package's. */
+  const example = (types: string) =>
+    codeBlock(GUIDE, 'React, Vue, TypeScript', 'ts').replace(/^import .*$/m, types);
+
+  async function expectFit(folder: string, types: string): Promise<void> {
+    const code = example(types);
+    expect(await check(folder, 'load.ts', code.replaceAll('items.Shots', 'items.Posts'))).toMatch(/Posts/);
+    expect(await check(folder, 'load.ts', code)).toBe('');
+  }
+
+  test('for types: the example compiles with those of a server', async () => {
+    const [curl, option, file = '', url = ''] = block('React, Vue, TypeScript', 'sh').trim().split(' ');
+    expect([curl, option]).toEqual(['curl', '-o']);
     const folder = tempFolder();
-    await exec(
-      process.execPath,
-      [join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js'), ...args],
-      { cwd: folder },
+    writeFileSync(join(folder, file), await (await fetch(url)).text());
+    await expectFit(folder, `import type { ApiError, ItemsB, PortfolioProfile } from './${file}';`);
+  });
+
+  test('for types: and with those that openapi-typescript makes', async () => {
+    const [, tool = '', url = ''] = /`npx (\S+) (\S+)`/.exec(readFileSync(join(ROOT, GUIDE), 'utf8')) ?? [];
+    const folder = tempFolder();
+    await npmInstall(folder, `${tool}@7.13.0`);
+    await npm(
+      folder,
+      'exec',
+      '--',
+      tool,
+      url.replace('http://127.0.0.1:8080', server.url),
+      '-o',
+      'vitrine.d.ts',
     );
-    // In the place of the package's types.
-    const code = codeBlock(GUIDE, 'React, Vue, TypeScript', 'ts').replace(
-      /^import .*$/m,
+    await expectFit(
+      folder,
       `import type { components } from './vitrine.d.ts';
       type ApiError = components['schemas']['ApiError'];
       type ItemsB = components['schemas']['ItemsB'];
       type PortfolioProfile = components['schemas']['PortfolioProfile'];`,
     );
-    expect(await check(folder, 'load.ts', code.replaceAll('items.Shots', 'items.Posts'))).toMatch(/Posts/);
-    expect(await check(folder, 'load.ts', code)).toBe('');
   });
 
   test('for types of the card compiles, and wrong attributes do not', async () => {

@@ -142,6 +142,38 @@ test.each(sourceOf('cli/program.ts').loadsLate)('%s loads what is heavy when its
   expect(loading).toEqual([]);
 });
 
+describe('the dependencies in package.json', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  /** Types only, which no declaration that ships needs. */
+  const ERASED = ['schema-dts'];
+
+  test('are the packages that src/ imports', () => {
+    const packages = sources
+      .flatMap(({ imports }) => imports.filter((path) => !/^node:|\/.*\.[jt]s$/.test(path) && !isOurs(path)))
+      .map((path) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '');
+    const declared = [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...ERASED];
+    expect(declared.sort()).toEqual([...new Set(packages)].sort());
+  });
+
+  test.each(ERASED)('but for %s, of which only types are imported', (name) => {
+    expect(sources.filter(({ loads, loadsLate }) => [...loads, ...loadsLate].includes(name))).toEqual([]);
+  });
+
+  test('begin with the five that the design names', () => {
+    expect(Object.keys(dependencies).slice(0, 5)).toEqual([
+      'fastify',
+      '@fastify/type-provider-typebox',
+      '@sinclair/typebox',
+      'better-sqlite3',
+      'pino',
+    ]);
+  });
+
+  test('sharp alone is optional', () => {
+    expect(Object.keys(optionalDependencies)).toEqual(['sharp']);
+  });
+});
+
 describe('one place for each dependency', () => {
   test.each([
     [/^better-sqlite3$/, /^stores\/sqlite\//],
@@ -196,5 +228,11 @@ describe('size and shape', () => {
 
   test('every file begins with a comment that says what it is for', () => {
     expect(misshapen(({ text }) => !/^(#!.*\n)?\/\/ \S/.test(text))).toEqual([]);
+  });
+
+  test('a blank line stands between that comment and types: tsc would drop it with them from dist/', () => {
+    expect(
+      misshapen(({ text }) => /^(\/\/.*\n)+(import type|export type|type|interface) /.test(text)),
+    ).toEqual([]);
   });
 });

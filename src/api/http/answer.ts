@@ -1,4 +1,5 @@
 // Writes the stored answers of lookups; everything else is sent by fresh.ts.
+
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Config } from '../../config/settings.ts';

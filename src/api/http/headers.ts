@@ -1,4 +1,5 @@
 // The sets of headers that answers share: how long caches keep them, and who may read them.
+
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/settings.ts';

@@ -1,4 +1,5 @@
 // What the log and the metrics observe: `observe` is called with one of these events.
+
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { StoreEvent } from '../../stores/reader.ts';

@@ -1,4 +1,5 @@
 // The tag of its user on an answer, by which the caches of PURGE are purged, so that they may keep the answer for a day.
+
 import type { ServerResponse } from 'node:http';
 import type { Family } from '../../records/kinds.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';

@@ -1,5 +1,6 @@
 // The users that the pages begin with. By default those with the lowest ids: they stay the same while users come and
 // go, so that asking again and again never lists the others.
+
 import type { Config } from '../../config/settings.ts';
 import type { Family } from '../../records/kinds.ts';
 import { SAMPLE_PEOPLE } from '../../records/samples.ts';

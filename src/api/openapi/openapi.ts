@@ -1,4 +1,5 @@
 // `/openapi.json`: the description of the API, made from the routes that serve.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { findSamplesUrl } from '../../config/addresses.ts';

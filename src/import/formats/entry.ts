@@ -1,4 +1,5 @@
 // What every reader yields: raw records, or the problem in a record's place, each with its line.
+
 import type { KindName } from '../../records/kinds.ts';
 import type { RawRecord } from '../../records/normalise.ts';
 import { printable } from '../../records/printable.ts';

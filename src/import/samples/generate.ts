@@ -1,5 +1,6 @@
 // Generates sample users and their items as NDJSON: any number, and the same bytes for the same seed on every machine. Only
 // whole numbers, and fractions that each machine rounds alike, decide: no logarithm, no sort, no clock.
+
 import type { Family } from '../../records/kinds.ts';
 import { ADJECTIVES, AWKWARD, HANDLES, NAMES, PLACES, SENTENCES, SUBJECTS, TAGS } from './words.ts';
 

@@ -1,5 +1,6 @@
 // The list of all people, which DIRECTORY=on turns on: pages, and JSON for builds. Each is read from the store, so a user who
 // was taken down is gone at once. ETags are made from those of the profiles: for a client that has it, nothing is rendered.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';

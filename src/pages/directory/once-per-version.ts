@@ -1,5 +1,6 @@
 // What is made of the data once for each version, and shared by all who ask: a list of a million people takes 50 ms and 1.3 MB,
 // and 30 clients that asked for it and did not read would hold as many copies.
+
 import type { Reader } from '../../stores/reader.ts';
 
 /** Keeps the `most` that were asked for last. Who asks while one is made waits for it. */

@@ -1,4 +1,5 @@
 // For front-end developers: the page that shows the API's description and tries it out, and the guides.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Asset, createAsset, sendAsset } from '../../api/http/assets.ts';
 import { forUsers } from '../../api/openapi/example-users.ts';

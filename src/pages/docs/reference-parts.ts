@@ -58,7 +58,7 @@ ${info.description}
 
 [Using the API](docs/api) says how to read the strings and what to do about each error; [Recipes](docs/recipes) have code that runs, and what shows users outside of the API: pages, cards, feeds.
 
-**TypeScript**: the package has the types of all bodies as \`vitrine/types\`. Without it: \`npx openapi-typescript ${address}openapi.json -o vitrine.d.ts\`
+**TypeScript**: the package has the types of all bodies as \`vitrine/types\`. Without it: \`curl -o vitrine.d.ts ${address}types.d.ts\`
 
 Version ${info.version} · ${info.license.name} licence · [This reference and its guides as one text](docs.md)`;
 

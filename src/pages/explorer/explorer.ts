@@ -1,4 +1,5 @@
 // The explorer, the embeddable card, the files of the pages, and the sample pictures.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { createAsset, memoize, sendAsset } from '../../api/http/assets.ts';
@@ -48,7 +49,8 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
   const readable = readableHeaders(config);
   const { paint } = createLook(config);
   serveFile(app, '/embed.js', () => paint(cardScript(config)), { ...readable, ...typed(SCRIPT, AN_HOUR) });
-  serveFile(app, '/embed.d.ts', () => readWeb('embed.d.ts'), { ...readable, ...typed(TEXT, AN_HOUR) });
+  for (const name of ['embed.d.ts', 'types.d.ts'])
+    serveFile(app, `/${name}`, () => readWeb(name), { ...readable, ...typed(TEXT, AN_HOUR) });
   const file = (url: string, content: () => string | Buffer, type: string) =>
     serveFile(app, url, content, typed(type, EACH_TIME));
   if (config.explorer) {

@@ -1,4 +1,5 @@
 // A user's newest items as feeds, those of the stored list. Older ones are on the pages of the user.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendRendered } from '../../api/http/fresh.ts';
 import { caching, JSON_TYPE, jsonHeaders } from '../../api/http/headers.ts';

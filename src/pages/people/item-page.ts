@@ -1,4 +1,5 @@
 // The page of one item: its picture as large as the window, all of its text, and the ways to its neighbours and its maker.
+
 import type { CreativeWork, WithContext } from 'schema-dts';
 import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';

@@ -1,5 +1,6 @@
 // oEmbed: tells a site that was given the address of a person's page how to show it. Addresses are compared with our own
 // and never fetched.
+
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
 import { RequestError, sendFailure } from '../../api/http/errors.ts';

@@ -1,4 +1,5 @@
 // The page of one user, and the pages for names that no user has. They need no script: what is in them is all there is.
+
 import type { ProfilePage, WithContext } from 'schema-dts';
 import type { Mount } from '../../config/mount.ts';
 import { type Config, canonicalVariant } from '../../config/settings.ts';

@@ -1,5 +1,6 @@
 // Sends a user as a card, a feed or for oEmbed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
+
 import type { FastifyReply } from 'fastify';
 import { allowsSharedCaching } from '../../api/http/cache-control.ts';
 import { matches } from '../../api/http/conditions.ts';

@@ -1,4 +1,5 @@
 // A user as pages, feeds and images show them.
+
 import type { Direction } from '../page.ts';
 
 export interface Person {

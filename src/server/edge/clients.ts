@@ -1,4 +1,5 @@
 // Who the client is: forwarding headers are believed from trusted proxies only.
+
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';

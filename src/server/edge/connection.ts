@@ -1,6 +1,7 @@
 // One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
 // answer is never lost to a close. So a connection that sends more than 4 requests ahead of their answers gets 4 answers
 // and is closed, and each close waits a moment for what the client still sends.
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { replaceClose, StoppingRequest, stopParsing } from './undocumented.ts';

@@ -1,4 +1,5 @@
 // What is decided of each request before its route: limits for clients, who may read, and which methods there are.
+
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

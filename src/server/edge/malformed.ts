@@ -1,4 +1,5 @@
 // Detects malformed requests: `requestFault` after parsing, `parserFault` when Node's parser fails.
+
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../../api/http/errors.ts';
 

@@ -5,6 +5,7 @@
 // maxRequestsPerSocket, Connection: close), were attacked in the same way. 100 clients that pipeline kill both in 128 MB,
 // and 400 kill both in 256 MB: every documented option acts after Node has parsed a whole read of 64 KB, with up to 1,450
 // requests in it. Where they close over unread bytes, nginx answers 502 to half of the requests with a body of 5 MB.
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { IncomingMessage as NodeRequest } from '../../api/http/node-http.ts';

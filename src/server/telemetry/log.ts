@@ -1,4 +1,5 @@
 // Logs one JSON line per event to standard output; readable lines on a developer's terminal.
+
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, type Logger, pino } from 'pino';

@@ -1,4 +1,5 @@
 // What a metric is: its samples for Prometheus, its alert, its row in the guide.
+
 import type { Aggregator } from '@prometheus-io/client';
 import type { Observation, Operation, ResponseEvent } from '../../api/http/observations.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';

@@ -1,4 +1,5 @@
 // One observer for everything that happens while the server runs: the counters and the log subscribe.
+
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Observation, ResponseEvent } from '../../api/http/observations.ts';

@@ -1,4 +1,5 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
+
 import type pg from 'pg';
 import type { MemberSql } from '../sql/media-statements.ts';
 import { PACKED_FROM, pack } from '../sql/packing.ts';

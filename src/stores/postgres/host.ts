@@ -1,4 +1,5 @@
 // One host that is read from, and a poll that finds out whether it can be used and how new its data is.
+
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';

@@ -1,4 +1,5 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
+
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';

@@ -1,4 +1,5 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
+
 import type pg from 'pg';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';

@@ -1,4 +1,5 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
+
 import type pg from 'pg';
 import type { Row } from '../../records/normalise.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';

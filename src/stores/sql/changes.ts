@@ -1,5 +1,6 @@
 // The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
 // migrations record the changes.
+
 import type { Family } from '../../records/kinds.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
@@ -150,7 +151,7 @@ export interface PendingChanges extends ChangeSet {
   readonly wasReached: boolean;
 }
 
-interface Pending {
+export interface Pending {
   readonly generation: number;
   /** In the order in which the subscribers were named. */
   readonly pending: readonly PendingChanges[];

@@ -1,4 +1,5 @@
 // One import, from its first row to its outcome.
+
 import type { KindName } from '../../records/kinds.ts';
 import type { Row } from '../../records/normalise.ts';
 import { StoreError } from '../errors.ts';

@@ -35,7 +35,7 @@ export interface Copy {
   readonly small: readonly SmallFile[];
 }
 
-interface PrunedMedia {
+export interface PrunedMedia {
   /** Addresses that no record has named for long enough. */
   readonly forgotten: number;
   /** Addresses that no record names, but not for long enough yet. */

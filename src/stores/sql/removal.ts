@@ -1,5 +1,6 @@
 // Removing users and items in set-based SQL that SQLite and PostgreSQL both understand, inside the caller's transaction.
 // It needs the work tables of an import.
+
 import type { Family } from '../../records/kinds.ts';
 import { rebuildLists } from './merge.ts';
 import type { SqlAdapter } from './sql-adapter.ts';

@@ -1,4 +1,5 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
+
 import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';

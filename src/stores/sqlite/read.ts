@@ -1,4 +1,5 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
+
 import type { Statement } from 'better-sqlite3';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';

@@ -226,7 +226,7 @@ function createOutcomes(onFault: (line: string) => void) {
   };
 }
 
-interface FetchResult {
+export interface FetchResult {
   readonly originals: Outcomes['counts'];
   /** How many were to be fetched. */
   readonly total: number;

@@ -1,4 +1,5 @@
 // What the steps of a mirror share, and what a visit to a user leaves.
+
 import type { Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
 import type { Mender, MendingOptions } from '../../records/mending.ts';

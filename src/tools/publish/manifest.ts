@@ -35,7 +35,7 @@ export interface LastInput {
 
 export type TreeName = '0' | '1';
 
-interface LastRun extends LastInput {
+export interface LastRun extends LastInput {
   /** The tree that is served. */
   readonly tree: TreeName;
   /** Whether the other one has the same files. */

@@ -1,5 +1,6 @@
 // Other hosts, each asked at its pace: the rate starts low, grows with each response, and halves when the host is overloaded.
 // A request that fails for a reason that may pass is repeated; after many failures in a row a host is not asked any more.
+
 import type { LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {

@@ -58,7 +58,7 @@ describeInBrowser('the API reference', (eye) => {
     for (const code of ['USER_MISSING', 'USER_NOT_FOUND', 'RATE_LIMITED', 'NOT_READY'])
       expect(errors).toContain(code);
     const overview = await page.locator('#overview').innerText();
-    expect(overview).toContain(`npx openapi-typescript ${server.url}/openapi.json -o vitrine.d.ts`);
+    expect(overview).toContain(`curl -o vitrine.d.ts ${server.url}/types.d.ts`);
   });
 
   test.each(['/docs', '/docs/api', '/docs/recipes'])('every link of %s has a target', async (path) => {

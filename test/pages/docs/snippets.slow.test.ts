@@ -1,10 +1,9 @@
 // The code that the pages show in five languages runs as it is, and does what it says.
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { recordTypes } from '../../../.ci/types.ts';
 import { compile } from '../../support/compile.ts';
 import { ROOT, tempFolder } from '../../support/files.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
@@ -46,7 +45,7 @@ test('TypeScript, with the types of the package', async () => {
   const installed = join(folder, 'node_modules/vitrine');
   mkdirSync(installed, { recursive: true });
   writeFileSync(join(installed, 'package.json'), '{ "exports": { "./types": { "types": "./types.d.ts" } } }');
-  writeFileSync(join(installed, 'types.d.ts'), recordTypes);
+  cpSync(join(ROOT, 'src/pages/web/types.d.ts'), join(installed, 'types.d.ts'));
   const checked = '// @ts-expect-error: no such member\nbody.nothing;\nconsole.log(JSON.stringify(body));';
   const code = `${await snippet('TypeScript', { 'X-Quote': "it's" })}\n${checked}`;
   writeFileSync(join(folder, 'a.mts'), code);

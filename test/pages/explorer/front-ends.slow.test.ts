@@ -1,6 +1,6 @@
 // The front-ends of test/front-ends, built and shown in a browser: a rehearsal provokes each state that they have.
 import { join } from 'node:path';
-import { build } from 'rolldown';
+import { build, type Rollup } from 'vite';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { ROOT } from '../../support/files.ts';
@@ -15,12 +15,11 @@ beforeAll(async () => {
 
 /** A page with the front-end of this server, on a site of its own. */
 async function startFrontEnd(file: string, { url: api }: LocalServer) {
-  const { output } = await build({
-    input: join(ROOT, 'test/front-ends', file),
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-    tsconfig: false,
-    write: false,
-  });
+  const { output } = (await build({
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, rollupOptions: { input: join(ROOT, 'test/front-ends', file) } },
+  })) as Rollup.RollupOutput;
   const code = output[0].code.replaceAll('http://127.0.0.1:8080', api);
   return startSite(({ url }, response) =>
     url === '/app.js'
