@@ -57,6 +57,12 @@ export const pageHeaders = (config: Config): Headers => ({
   'cross-origin-opener-policy': 'same-origin',
 });
 
+/** For the page that explains feeds, whose script copies their addresses. */
+export const followHeaders = (config: Config): Headers => ({
+  ...pageHeaders(config),
+  ...policy(config, "script-src 'self'", "connect-src 'self'"),
+});
+
 /** The explorer reads pages of people, and its policy counts for what is in them. */
 const TRANSITION_HASH = createHash('sha256').update(TRANSITION).digest('base64');
 

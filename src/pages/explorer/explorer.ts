@@ -59,6 +59,7 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
     for (const url of config.directory ? ['/explore'] : ['/', '/explore'])
       app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
+    file('/follow.js', () => readScript('follow.js'), SCRIPT);
     if (config.rehearsal !== undefined) file('/rehearsal.js', () => readScript('rehearsal.js'), SCRIPT);
     const styles = (...names: string[]) =>
       paint(readStyles('theme.css', 'person.css', ...names) + hueStyles() + ratioStyles());

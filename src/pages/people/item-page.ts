@@ -12,6 +12,7 @@ import { extraLink, isBrief, medium, priceTag, tagList, when } from './person-it
 import {
   byline,
   canonicalPage,
+  forDevelopers,
   LONGEST_DESCRIPTION,
   navigation,
   type PagePlace,
@@ -44,7 +45,7 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
     const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
     return layout({
       head: itemHead(place, view),
-      links: navigation(mount, person, ROOT, explorer),
+      links: navigation(`../${encodeURIComponent(username)}`),
       name: `single ${noun}`,
       direction: textDirection(`${item.title} ${item.text}`),
       main: markup`
@@ -58,6 +59,7 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
       </article>
       ${neighbours(view)}
     `,
+      footer: forDevelopers(explorer),
     });
   };
 }

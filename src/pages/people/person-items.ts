@@ -24,9 +24,6 @@ const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
 /** Narrower pictures are not enlarged. */
 const TINY = 320;
 
-/** Fewer tags stand on the wall; all are on the item's page. */
-const TAGS_SHOWN = 4;
-
 export function personItems({ noun, items }: Person, context: ItemContext): Markup {
   if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
   const marks = distinctInitials(items.map(({ title }) => title));
@@ -57,7 +54,7 @@ interface Place {
 
 function shot(item: Item, initials: string, place: Place, context: ItemContext): Markup {
   const { isJustified, isFirst, isAlone } = place;
-  const { id, title, text, tags, price } = item;
+  const { id, title, price } = item;
   const href = context.address(item);
   const large = context.source(item.image);
   const isLarge = place.isLarge && large !== undefined;
@@ -80,10 +77,7 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
         <li class="shot h-entry${shape}" id="item-${id}">
           <a class="frame" href="${href}" tabindex="-1" aria-hidden="true">${tile}</a>
           <div class="label">
-            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>
-            ${text && openable(text, { kind: 'words', of: title, href })}
-            ${tagList(tags.slice(0, TAGS_SHOWN), 'tags quiet')}
-            <p class="foot">${when(item)}${price && priceTag(price)}${item.extras.map((extra) => extraLink(extra, title))}</p>
+            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>${price && priceTag(price)}${published(item)}
           </div>
         </li>`;
 }
@@ -139,7 +133,7 @@ export function medium({ kind, url, title, thumbnail }: Extra, id: string, sourc
 }
 
 /** Of more letters or lines than these, a text shows its first lines. */
-const LONGEST = { words: [200, 4], bio: [500, 8], 'post-text': [700, 12] } as const;
+const LONGEST = { bio: [500, 8], 'post-text': [700, 12] } as const;
 
 interface Openable {
   readonly kind: keyof typeof LONGEST;
@@ -164,7 +158,11 @@ export function openable(text: string, { kind, of, href, mention, isLarge }: Ope
   }`;
 }
 
-export const when = ({ date }: Item): Markup =>
+export const when = (item: Item): Markup =>
+  published(item, writtenDate(item.date)) ?? markup`<span>Undated</span>`;
+
+/** The date as microformats have it. A tile has no room for a date that people read: the item's page shows it. */
+const published = ({ date }: Item, shown = ''): Markup | undefined =>
   date.startsWith('1970-01-01T00:00:00')
-    ? markup`<span>Undated</span>`
-    : markup`<time class="dt-published" datetime="${date}">${writtenDate(date)}</time>`;
+    ? undefined
+    : markup`<time class="dt-published" datetime="${date}">${shown}</time>`;

@@ -42,11 +42,12 @@ export function createPersonPage(config: Config, mount: Mount) {
     const explorer = look.explorer(root, { variant: mount.variant, user: username });
     return layout({
       head: personHead(place, person, extent),
-      links: navigation(mount, person, root, explorer),
+      links: navigation(encodeURIComponent(username)),
       main: (extent.before === undefined ? personMain : olderMain)(person, context, extent),
       name: noun,
       direction: findDirection(person),
-      footer: markup`<p>Put this on a page of your own: <a href="${explorer}#card">a card</a>.</p>`,
+      footer: markup`<p>Put this on a page of your own: <a href="${explorer}#card">a card</a>.</p>
+      ${forDevelopers(explorer)}`,
     });
   };
 }
@@ -173,17 +174,16 @@ function linkedData(
   };
 }
 
-export const navigation = (
-  { variant }: Mount,
-  { username }: Person,
-  root: string,
-  explorer: string,
-): Markup =>
-  markup`<a href="${root}feeds/${variant}/${encodeURIComponent(username)}.atom" title="A feed, for your feed reader">Follow</a>
-        <a href="${explorer}" title="The same as JSON">API</a>`;
+/** `page` is the way to the person's own page. */
+export const navigation = (page: string): Markup =>
+  markup`<a href="${page}/follow" title="Get new work in a feed reader">Follow</a>`;
 
-/** Such names would take the height of the screen. */
-const LONG_NAME = 40;
+/** At the foot of a page: no visitor stumbles over it, and a developer looks there. */
+export const forDevelopers = (explorer: string): Markup =>
+  markup`<p>For developers: this page’s data by the <a href="${explorer}">API</a>.</p>`;
+
+/** Such names would take the height of the screen, and such words the width of a phone. */
+const LONG_NAME = /^.{41}|[\p{L}\p{N}]{12}/su;
 
 /** The profile in its case, and below it the items. */
 function personMain(person: Person, context: ItemContext, extent: Extent): Markup {
@@ -202,7 +202,7 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
           ${coverPicture(person, source)}
           <div class="plinth">
             ${avatarPicture}
-            <div class="plate${name.length > LONG_NAME && ' long'}">
+            <div class="plate${LONG_NAME.test(name) && ' long'}">
               <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>`}</h1>
               <p class="handle"><bdi>@<span class="p-nickname">${username}</span></bdi></p>
             </div>
@@ -288,7 +288,7 @@ function listPlaces({ location, country, links }: Person): Markup[] {
   return [
     ...(location ? [markup`<span class="p-locality"${written(location)}>${location}</span>`] : []),
     ...(/^[A-Z]{2}$/.test(country)
-      ? [markup`<abbr class="country p-country-name" title="${REGIONS.of(country)}">${country}</abbr>`]
+      ? [markup`<span class="p-country-name">${REGIONS.of(country)}</span>`]
       : []),
     // Their own pages: other sites take rel="me" for a proof where the page there leads back.
     ...links.map((url) => markup`<a class="u-url" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`),

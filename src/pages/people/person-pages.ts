@@ -22,7 +22,8 @@ import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
 import { isForPeople, varyByAccept } from '../error-pages.ts';
 import { missingPage, type PageLink } from '../page.ts';
-import { pageHeaders } from '../page-headers.ts';
+import { followHeaders, pageHeaders } from '../page-headers.ts';
+import { createFollowPage } from './follow-page.ts';
 import { isId, isPageBorder, type Part, readItem, readNewest, readOlder } from './history.ts';
 import { createItemPage } from './item-page.ts';
 import { createPictureReader, picturesTag } from './page-pictures.ts';
@@ -76,6 +77,7 @@ export function addPersonPages(app: FastifyInstance, options: PeopleOptions): vo
       .code(301)
       .send();
   });
+  app.get<PersonRoute>(`/people/${variant}/:username/follow`, route, createFollowSender(options));
   app.get<PersonRoute>(`/people/${variant}/:username/:item`, route, sendItem);
 }
 
@@ -128,6 +130,25 @@ function createItemSender(options: PeopleOptions) {
   };
 }
 
+/** The page that explains how to follow a user. */
+function createFollowSender(options: PeopleOptions) {
+  const { config, mount, store } = options;
+  const { family } = VARIANTS[mount.variant];
+  const { createVersion } = createPersonReplies(config, mount, store);
+  const render = createFollowPage(config, mount);
+  const sendUnknown = createUnknownSender(options);
+  const sendPage = createPageSender(options, createVersion(render), followHeaders(config));
+
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
+    const { username } = request.params;
+    const key = userKey(username);
+    const profile = await store.profile(family, key);
+    if (profile === undefined) return sendUnknown(request, reply, username, '../');
+    const part = { profile, etag: '', items: () => '[]', texts: () => String(profile.body), hasOlder: false };
+    return sendPage(reply, part, { key, isKept: true }, render);
+  };
+}
+
 interface Keeping {
   /** Of the user's name. */
   readonly key: string;
@@ -138,12 +159,15 @@ interface Keeping {
 }
 
 /** Sends a page with the pictures that are known; nothing is rendered for a client that has it. */
-function createPageSender({ config, mount, store }: PeopleOptions, version: () => string) {
+function createPageSender(
+  { config, mount, store }: PeopleOptions,
+  version: () => string,
+  page = pageHeaders(config),
+) {
   const { variant } = mount;
   const { family } = VARIANTS[variant];
   const tagUser = createUserTags(config);
   const readPictures = createPictureReader(config, store);
-  const page = pageHeaders(config);
 
   return async (
     reply: FastifyReply,

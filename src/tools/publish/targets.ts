@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /** The part that files of a kind belong to, if they belong to one. */
-const findPart = (kind: string) => (kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
+const findPart = (kind: string) => (['items', 'older', 'follow'].includes(kind) ? 'pages' : kind) as Part;
 
 const { page, card, atom, json } = USER_ADDRESSES;
 
@@ -35,6 +35,7 @@ const { page, card, atom, json } = USER_ADDRESSES;
 const SHOWN = [
   { kind: 'older', address: `${page}?before=:item`, file: ':username_:item.html' },
   { kind: 'items', address: `${page}/:item`, file: ':username_:item.html' },
+  { kind: 'follow', address: `${page}/follow`, file: ':username.html' },
   { kind: 'pages', address: page, file: ':username.html' },
   { kind: 'cards', address: card, file: ':username.svg' },
   { kind: 'feeds', address: atom, file: ':username.atom' },

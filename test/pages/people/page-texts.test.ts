@@ -50,7 +50,6 @@ test('a text has at most fifty links, and names are none where no address is kno
 });
 
 test.each([
-  ['words', 200, 4],
   ['bio', 500, 8],
   ['post-text', 700, 12],
 ] as const)('a text of the kind %s is folded behind %i characters or %i lines', (kind, letters, lines) => {

@@ -182,12 +182,87 @@ test('programs read who a page is about, and its items: microformats', async () 
   expect(entries).toHaveLength(15);
   const [first] = entries;
   expect(first?.type).toEqual(['h-entry']);
-  for (const name of ['name', 'url', 'published', 'category']) expect(first?.properties).toHaveProperty(name);
+  for (const name of ['name', 'url', 'published']) expect(first?.properties).toHaveProperty(name);
   expect(rels.me?.length).toBeGreaterThan(0);
   const [url] = first?.properties.url ?? [];
   const page = mf2((await ask(server, String(url).slice(server.url.length))).body, { baseUrl: String(url) });
   const entry = page.items.find(({ type }) => type?.includes('h-entry'));
   expect(entry?.properties.name).toEqual(first?.properties.name);
+  expect(entry?.properties).toHaveProperty('category');
+});
+
+test('a tile has the title and the price, and nothing twice', async () => {
+  const work = { title: 'Lake', description: 'A lake in fog.', tags: 'fog', price_item: '75.00' };
+  const links = { url_purchased: 'https://shop.example/1', attachment: 'https://files.example/1.pdf' };
+  const records = [folio(1, 'ada'), shot(1, 1, { ...work, ...links }), shot(2, 1, { title: 'Sea' })];
+  const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
+  const tiles = (await ask(own, '/people/b/ada')).body.split('<div class="label">').slice(1);
+  const texts = tiles.map((tile) =>
+    tile
+      .slice(0, tile.indexOf('</li>'))
+      .replace(/<[^>]*>/g, ' ')
+      .split(/\s+/)
+      .filter(Boolean)
+      .join(' '),
+  );
+  expect(texts.toSorted()).toEqual(['Lake Price: 75.00', 'Sea']);
+  const page = (await ask(own, '/people/b/ada/1')).body;
+  for (const part of ['A lake in fog.', 'fog</li>', '75.00', 'https://shop.example/1', '1.pdf'])
+    expect(page).toContain(part);
+});
+
+test.each([
+  ['se', 'Sweden'],
+  ['UK', 'United Kingdom'],
+  ['xq', 'XQ'],
+])('the country %s is the word %s', async (country, word) => {
+  const own = await serveHere({ DATABASE_URL: await databaseOf(blog(1, 'ada', { country })) });
+  const { body } = await ask(own, '/people/a/ada');
+  expect(body).toContain(`<span class="p-country-name">${word}</span>`);
+});
+
+test('the API is linked at the foot of a page, and not among what visitors choose from', async () => {
+  for (const path of ['/people/a/Amara', '/people/b/ada', '/people/b/ada/767']) {
+    const { body } = await ask(server, path);
+    const [header = '', rest = ''] = body.split('</header>');
+    expect(header).not.toMatch(/API|\?variant=/);
+    expect(rest.slice(rest.indexOf('<footer>'))).toMatch(/<a href="[^"]*\?variant=[^"]*">API<\/a>/);
+  }
+});
+
+describe('the page behind Follow', () => {
+  test('explains feeds and has the addresses of both, on every host', async () => {
+    const bases = { BASE_URL_B: 'https://b.example' };
+    const named = await serveHere(bases);
+    for (const [at, host, origin] of [
+      [server, undefined, ''],
+      [named, 'b.example', 'https://b.example'],
+    ] as const) {
+      const headers: Record<string, string> = host === undefined ? {} : { host };
+      const { body } = await ask(at, '/people/b/ada', { headers });
+      expect(body).toMatch(/<a href="ada\/follow"[^>]*>Follow<\/a>/);
+      const page = await ask(at, '/people/b/ada/follow', { headers });
+      expect(page.body).toContain('A feed reader is an app');
+      const shown = [...page.body.matchAll(/<a class="feed-address" href="([^"]*)" dir="ltr">([^<]*)</g)];
+      expect(shown.map(([, , text]) => text)).toEqual(
+        ['atom', 'json'].map((extension) => `${origin}/feeds/b/ada.${extension}`),
+      );
+      for (const [, href = ''] of shown) {
+        const { pathname } = new URL(href, 'http://x/people/b/ada/follow');
+        expect((await ask(at, pathname, { headers })).status).toBe(200);
+      }
+    }
+  });
+
+  test('runs one script of this server, changes with the profile, and is no page of nobody', async () => {
+    const { headers, body } = await ask(server, '/people/b/ada/follow');
+    expect(headers['content-security-policy']).toContain("script-src 'self'; connect-src 'self'");
+    expect(body.match(/<script\b[^>]*>/g)).toEqual([
+      expect.stringMatching(/^<script type="module" src="\.\.\/\.\.\/\.\.\/follow[^"]*\.js">$/),
+    ]);
+    expect(headers.etag).toContain((await ask(server, '/b/api/username/ada')).headers.etag?.slice(1, -1));
+    expect((await ask(server, '/people/b/nobody/follow')).status).toBe(404);
+  });
 });
 
 describe('hostile texts', () => {
@@ -217,16 +292,20 @@ describe('hostile texts', () => {
       const page = await ask(own, `/people/${variant}/${name}`);
       expect(page.status).toBe(200);
       expect(page.body.match(/<script\b[^>]*>/g)).toEqual(['<script type="application/ld+json">']);
+      const follow = await ask(own, `/people/${variant}/${name}/follow`);
+      expect(follow.body.match(/<script\b[^>]*>/g)).toHaveLength(1);
       const card = await ask(own, `/card/${variant}/${name}.svg`);
       const atom = await ask(own, `/feeds/${variant}/${name}.atom`);
       for (const { body } of [card, atom]) XmlDocument.fromString(body).dispose();
-      for (const { status, body } of [page, card, atom]) {
+      for (const { status, body } of [page, follow, card, atom]) {
         expect(status).toBe(200);
         // The tags that are left when attribute values and data are taken out.
         const tags = body.replace(/="[^"]*"/g, '=""').replace(/(<script [^>]*>)\{.*?(?=<\/script>)/g, '$1');
         expect(tags).not.toMatch(/<img src=x|<[^>]*\son\w+=|alert\(\d\)<\/script>/i);
         for (const [, address] of body.matchAll(/ (?:href|src)="([^"]*)"/g))
-          expect(address).toMatch(/^(https?:\/\/|#|\.\.\/|\?before=\d+$|[\w%.()&#;]+(\/\d+(\.atom)?)?$)/);
+          expect(address).toMatch(
+            /^(https?:\/\/|#|\.\.\/|\?before=\d+$|[\w%.()&#;]+(\/(\d+(\.atom)?|follow))?$)/,
+          );
         for (const character of ['\u0000', '\u0008', '\ufffe']) expect(body.includes(character)).toBe(false);
         expect(body.isWellFormed()).toBe(true);
       }
@@ -308,15 +387,15 @@ test('long texts are whole on pages, which stay smaller than 200 KB', async () =
   const long = (of: string, bytes: number) => `${of.repeat(bytes / Buffer.byteLength(of))}END`;
   const work = (nth: number, user: number, description: string) => shot(nth + 1, user, { description });
   const records = [
-    folio(1, 'ordinary', { bio: long("It's long. ", 6000) }),
-    ...Array.from({ length: 15 }, (_, nth) => work(nth, 1, long('words ', 3000))),
+    blog(1, 'ordinary', { bio: long("It's long. ", 6000) }),
+    ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 1, { post_details: long('words ', 3000) })),
     folio(2, 'huge', { bio: long('日', 60_000) }),
     ...Array.from({ length: 15 }, (_, nth) => work(nth + 15, 2, long('日', 60_000))),
     folio(3, 'novel', { bio: long('words ', 60_000) }),
     work(30, 3, long('words ', 60_000)),
   ];
   const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
-  const { body } = await ask(own, '/people/b/ordinary');
+  const { body } = await ask(own, '/people/a/ordinary');
   expect(body.match(/END<\/p>/g)).toHaveLength(16);
   expect((await ask(own, '/people/b/novel/31')).body).toContain('END</p>');
   for (const path of ['/people/b/huge', '/feeds/b/huge.atom', '/feeds/b/huge.json'])

@@ -174,7 +174,7 @@ describe(`published from ${storeName()}`, () => {
     const second = stateOf(folder);
     expect(
       changed(first, second).filter(
-        (path) => !/^(?:data\/[bc]\/profile|pages|items|older|cards|feeds)\/?/.test(path),
+        (path) => !/^(?:data\/[bc]\/profile|pages|items|older|follow|cards|feeds)\/?/.test(path),
       ),
     ).toEqual([]);
     expect(changed(first, second)).toContain(path);

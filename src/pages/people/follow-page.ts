@@ -1,0 +1,51 @@
+// The page behind "Follow": what a feed is, and the addresses of both. A script adds buttons that copy them.
+
+import type { Mount } from '../../config/mount.ts';
+import type { Config } from '../../config/settings.ts';
+import { createLook } from '../look.ts';
+import { type Markup, markup } from '../markup.ts';
+import { createLayout } from '../page.ts';
+import { findDirection, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
+import { byline } from './person-page.ts';
+import { createPictureSource, type KnownPictures } from './pictures.ts';
+import { written } from './text.ts';
+
+const ROOT = '../../../';
+
+export function createFollowPage(config: Config, mount: Mount) {
+  const { variant, base } = mount;
+  const findSource = createPictureSource(config, ROOT);
+  const look = createLook(config);
+  const layout = createLayout(config, ROOT);
+  return (person: Person, pictures?: KnownPictures): string => {
+    const { username, name, noun } = person;
+    const segment = encodeURIComponent(username);
+    const address = (kind: string, extension: string) => {
+      const path = `feeds/${variant}/${segment}.${extension}`;
+      return feedAddress(kind, `${ROOT}${path}`, `${base.origin ?? ''}/${path}`);
+    };
+    return layout({
+      name: 'follow',
+      head: markup`<title>${look.titled(`Follow ${personTitle(person)}`)}</title>
+    <meta name="robots" content="noindex">
+    <script type="module" src="${ROOT}follow.js"></script>`,
+      direction: findDirection(person),
+      main: markup`
+      ${byline(person, findSource(pictures), `../${segment}`)}
+      <div class="sheet">
+        <h1${written(name)}>Follow ${shortened(name, LONGEST_TITLE)}</h1>
+        <p>A feed reader is an app that shows what is new on many sites in one place. Add one of these addresses to yours, and new ${noun} appear there by themselves. You need no account here.</p>
+        <dl class="feeds">
+          ${address('Atom', 'atom')}
+          ${address('JSON Feed', 'json')}
+        </dl>
+        <p>Both have the same ${noun}. Most readers take either of them.</p>
+        <p id="status" class="visually-hidden" role="status"></p>
+      </div>
+    `,
+    });
+  };
+}
+
+const feedAddress = (kind: string, href: string, shown: string): Markup =>
+  markup`<div><dt>${kind}</dt><dd><a class="feed-address" href="${href}" dir="ltr">${shown}</a></dd></div>`;

@@ -1,0 +1,118 @@
+// What a visitor sees without scrolling: on the page of an item, and while pictures are loaded or missing.
+import sharp from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityFaults, describeInBrowser, overhang } from '../../support/browser.ts';
+import { startFiles } from '../../support/mirror-site.ts';
+import { folio, shot } from '../../support/records.ts';
+import { databaseOf, type LocalServer } from '../../support/rig.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+const SHAPES = { wide: [1600, 900], tall: [900, 1600], square: [1200, 1200] } as const;
+const WINDOWS = [
+  { width: 1280, height: 900 },
+  { width: 1440, height: 800 },
+  { width: 390, height: 844 },
+] as const;
+
+const plain = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: '#a33' } })
+    .png()
+    .toBuffer();
+
+describeInBrowser('the first screen', (eye) => {
+  let server: LocalServer;
+  let pictures: string;
+  beforeAll(async () => {
+    const files = Object.entries(SHAPES).map(async ([name, [width, height]]) => [
+      `/${name}.png`,
+      await plain(width, height),
+    ]);
+    const site = await startFiles(Object.fromEntries(await Promise.all(files)));
+    pictures = site.url;
+    const records = Object.keys(SHAPES).map((name, nth) =>
+      shot(nth + 1, 1, {
+        title: `A ${name} one`,
+        description: 'A note. '.repeat(40),
+        image: `${site.url}/${name}.png`,
+      }),
+    );
+    const ada = folio(1, 'ada', { name: 'Ada Lindqvist', avatar: `${site.url}/square.png` });
+    const gone = shot(9, 1, { title: 'Gone', image: 'http://127.0.0.1:9/gone.png' });
+    server = await serveHere({ DATABASE_URL: await databaseOf(ada, ...records, gone) });
+  });
+
+  describe.each(WINDOWS)('of $width × $height', (viewport) => {
+    test.each(Object.keys(SHAPES).map((name, nth) => [name, nth + 1] as const))(
+      'has maker, picture and title of a %s work, which begin at one edge',
+      async (_, id) => {
+        const page = await eye.open(`${server.url}/people/b/ada/${id}`, { viewport, origins: [pictures] });
+        const boxes = await Promise.all(
+          ['.byline .face', '.work', 'h1'].map((part) => page.locator(part).boundingBox()),
+        );
+        const bottoms = boxes.map((box) => (box?.y ?? Number.NaN) + (box?.height ?? Number.NaN));
+        expect(bottoms.toSorted((one, other) => one - other)).toEqual(bottoms);
+        expect(bottoms.at(-1)).toBeLessThanOrEqual(viewport.height);
+        const edges = boxes.map((box) => Math.round(box?.x ?? Number.NaN));
+        expect(new Set(edges).size, String(edges)).toBe(1);
+        expect(await overhang(page)).toBe(0);
+      },
+    );
+  });
+
+  test.each(['screen', 'print'] as const)(
+    'has no white box where a picture is not there: %s',
+    async (media) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await eye.open(`${server.url}/people/b/ada`, {
+          origins: [pictures, 'http://127.0.0.1:9'],
+          expected: /ERR_/,
+          colorScheme,
+        });
+        await page.emulateMedia({ media });
+        const colours = await page.evaluate(
+          "[...document.querySelectorAll('.picture')].map((each) => getComputedStyle(each).backgroundColor)",
+        );
+        const paper = colorScheme === 'light' || media === 'print' ? 'rgb(221, 230, 227)' : 'rgb(31, 42, 39)';
+        expect(new Set(colours as string[]).has('rgb(255, 255, 255)')).toBe(false);
+        expect(colours).toContain(paper);
+      }
+    },
+  );
+
+  test.each(['/people/b/ada', '/people/b/ada/1', '/people/b/ada/follow'])(
+    '%s breaks no word of the name on the smallest phone, with letters of twice the size',
+    async (path) => {
+      const page = await eye.open(server.url + path, {
+        viewport: { width: 320, height: 640 },
+        origins: [pictures, 'http://127.0.0.1:9'],
+        expected: /ERR_/,
+      });
+      await page.evaluate("document.documentElement.style.fontSize = '32px'");
+      const lines = await page.evaluate(`(() => {
+        const text = document.querySelector('main :is(.p-name, .name)').firstChild;
+        const range = document.createRange();
+        return text.data.split(' ').map((word) => {
+          range.setStart(text, text.data.indexOf(word));
+          range.setEnd(text, text.data.indexOf(word) + word.length);
+          return range.getClientRects().length;
+        });
+      })()`);
+      expect(lines).toEqual([1, 1]);
+      expect(await overhang(page)).toBe(0);
+    },
+  );
+
+  test('the page behind Follow completes the addresses, copies them and is accessible', async () => {
+    const page = await eye.open(`${server.url}/people/b/ada/follow`, { origins: [pictures] });
+    const address = `${server.url}/feeds/b/ada.atom`;
+    await page.getByRole('link', { name: address }).waitFor();
+    for (const width of [320, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([await overhang(page), await accessibilityFaults(page)]).toEqual([0, []]);
+    }
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.locator('.copy').first().click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
+  });
+});
