@@ -49,6 +49,13 @@ describe('tables and outputs are up to date', () => {
     await expectPage(page, shown);
   });
 
+  test('src/guides/api.md', async () => {
+    const page = 'src/guides/api.md';
+    const server = await serveHere();
+    const rows = /(?<=^\| field \|.*\n\|.*\|\n)(\| `.*\n)*/m;
+    await expectPage(page, (await withBodies(readPage(page), server)).replace(rows, fieldRows()));
+  });
+
   test('src/guides/proxies.md', async () => {
     const page = 'src/guides/proxies.md';
     await expectPage(page, await withOutputs(readPage(page), { server: await serveHere() }));
@@ -261,6 +268,45 @@ function folderOfExports(page: string): string {
 }
 
 const membersOf = (kind: KindName) => Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
+
+/** The first JSON block under each heading that is an address shows what is there; a list is cut after its first item. */
+async function withBodies(page: string, server: LocalServer): Promise<string> {
+  const parts = page.split(/(?<=^### `(\/.*?)`\n(?:(?!#).*\n)*?```json\n)[^]*?(?=^```$)/m);
+  for (const [index, path] of parts.entries()) {
+    if (index % 2 === 0) continue;
+    const body: object = json(await ask(server, path));
+    const cut = Object.entries(body).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? [value[0]] : value,
+    ]);
+    const text = JSON.stringify(Object.fromEntries(cut), null, 2);
+    parts[index] = `${text.replaceAll(server.url, 'http://127.0.0.1:8080')}\n`;
+  }
+  return parts.join('');
+}
+
+/** A row for each field, with the records that have it in this form. */
+function fieldRows(): string {
+  const owners: Record<KindName, string> = {
+    'microblog profile': 'profile A',
+    post: 'post',
+    'portfolio profile': 'profile B, C',
+    shot: 'shot',
+  };
+  const fields = KIND_NAMES.flatMap((kind) =>
+    membersOf(kind).map(([name, { 'x-form': form, default: absent }]) => {
+      const shown = absent === undefined ? 'never' : absent === '' ? 'empty' : `\`${absent}\``;
+      return { end: `${form} | ${shown}`, name, owner: owners[kind] };
+    }),
+  );
+  const rows = Map.groupBy(fields, ({ name, end }) => `\`${name}\`|${end}`);
+  return [...rows.values()]
+    .map((group) => {
+      const { name, end } = group[0] as (typeof fields)[number];
+      return `| \`${name}\` | ${group.map(({ owner }) => owner).join(', ')} | ${end} |\n`;
+    })
+    .join('');
+}
 
 function settingRows(): string {
   return SETTING_NAMES.map((name) => {
