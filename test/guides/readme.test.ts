@@ -271,7 +271,7 @@ const membersOf = (kind: KindName) => Object.entries(SCHEMAS[kind].properties as
 
 /** The first JSON block under each heading that is an address shows what is there; a list is cut after its first item. */
 async function withBodies(page: string, server: LocalServer): Promise<string> {
-  const parts = page.split(/(?<=^### `(\/.*?)`\n(?:(?!#).*\n)*?```json\n)[^]*?(?=^```$)/m);
+  const parts = page.split(/(?<=^### `(\/.*?)`\n(?:(?!#).*\n)*?```json\n)(?:.|\n)*?(?=^```$)/m);
   for (const [index, path] of parts.entries()) {
     if (index % 2 === 0) continue;
     const body: object = json(await ask(server, path));
