@@ -3,7 +3,7 @@
 import { FAILURES } from '../../api/http/errors.ts';
 import { METHODS } from '../../api/http/headers.ts';
 import { createPrintInput, lines } from '../print/input.ts';
-import { listening } from '../print/proxies.ts';
+import { listening, quotePattern as quote, typesBlock } from '../print/nginx-syntax.ts';
 import {
   type ConfigInput,
   errorHeaders,
@@ -93,14 +93,11 @@ function headerMap(name: string, folders: ReadonlyMap<string, string>): string {
   return `map $vitrine_file ${variable(name)} {\n${lines(['default "";', ...rows], '    ')}}\n`;
 }
 
-const types = ({ headers }: ConfigInput) => `    types {
-${lines(
-  [...headers.types]
-    .filter(([extension]) => extension !== '')
-    .map(([extension, type]) => `${quote(type)} ${extension};`),
-  '        ',
-)}    }
-`;
+const types = ({ headers }: ConfigInput) =>
+  typesBlock(
+    [...headers.types].filter(([extension]) => extension !== ''),
+    '    ',
+  );
 
 const preflight = (input: ConfigInput) => `        if ($request_method = OPTIONS) {
 ${lines(
@@ -135,5 +132,3 @@ ${lines(addErrorHeaders(input), '        ')}        return 405 '${FAILURES.METHO
 `;
 
 const variable = (name: string) => `$vitrine_${name.replaceAll('-', '_')}`;
-
-const quote = (text: string) => `"${text.replace(/["\\]/g, (one) => (one === '"' ? '\\"' : one))}"`;

@@ -60,7 +60,7 @@ function worker(input: ConfigInput): string {
   const { types, folders } = input.headers;
   const tables = { rows: routeTable(input), ...errorTable(input) };
   const site = { ...tables, headers: Object.fromEntries(folders), types: Object.fromEntries(types) };
-  return `const SITE = ${JSON.stringify(site)};\n${readScript('./worker.js')}`;
+  return `const SITE = ${JSON.stringify(site)};\n${readScript('../../tools/publish/worker.js')}`;
 }
 
 /** Netlify asks the program before it looks for a file, also when the program asks for one: then the program lets it pass. */

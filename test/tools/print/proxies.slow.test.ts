@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:http2';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ADA, APART, SAME, SETTINGS, SHOTS, WARM } from '../../support/cache-addresses.ts';
+import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from '../../support/cache-addresses.ts';
 import { AUTHORITY } from '../../support/certificates.ts';
 import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -84,6 +84,12 @@ describe.skipIf(withoutProxy('nginx'))('the cache of nginx', () => {
     expect(upstream.requests.map(({ url }) => url)).toEqual([
       ...new Set([SHOTS, ...SAME.map(([warm]) => warm)]),
     ]);
+  });
+
+  test.each(PASSED_ON)('does not store a response for %s', async (url) => {
+    const { upstream, front } = await startInFront('nginx');
+    for (let turn = 0; turn < 2; turn++) expect(await stateOf(front, url)).toBe('MISS');
+    expect(upstream.requests.map((request) => request.url)).toEqual([url, url]);
   });
 
   test('sends each address the response of the server', async () => {
