@@ -198,6 +198,11 @@ export const outputArgument = () =>
     'the file to write, compressed if it ends in .gz; none or -: standard output',
   ).argParser((file) => (file === '-' ? undefined : file));
 
+/** Elsewhere `-` is standard output, which can be neither a folder nor a database. */
+export function requireName(path: string, what: string): void {
+  if (path === '-') throw new UsageError(`${what} needs a name: standard output cannot be one`);
+}
+
 export interface UserFlags {
   readonly user?: string[];
   readonly users?: string;

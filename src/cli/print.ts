@@ -13,7 +13,7 @@ import { prometheusRules } from '../tools/print/monitoring.ts';
 import { nginx } from '../tools/print/nginx.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../tools/print/systemd.ts';
 import type { CommandContext } from './context.ts';
-import { createCommand, examples, type SettingFlags } from './options.ts';
+import { createCommand, examples, requireName, type SettingFlags } from './options.ts';
 
 export const TEXTS = {
   nginx,
@@ -48,6 +48,7 @@ export const command = (context: CommandContext) =>
 
 /** A unit that the operator may have changed is not replaced. */
 function writeUnits(what: TextName, input: PrintInput, folder: string, context: CommandContext): void {
+  requireName(folder, 'a folder of units');
   if (what !== 'systemd') throw new UsageError('--to goes with systemd, whose units are several files');
   const units = systemdUnits(input).map(({ name, text }) => ({ path: join(folder, name), text }));
   const existing = units.find(({ path }) => existsSync(path));

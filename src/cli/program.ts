@@ -11,21 +11,14 @@ import { type CommandContext, createOutput, type Process, SETTINGS_GROUP, safe }
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
   const names: string[] = [];
   const output = createOutput(io, argv, () => names.join(' ') || null);
-  // `help media fetch` is `media fetch --help`.
-  const words = namesFile(argv[0])
-    ? ['serve', ...argv]
-    : argv[0] === 'help'
-      ? [...argv.slice(1), '--help']
-      : argv;
-  const program = await createProgram(
-    output.context,
-    words[0] === 'help' ? words.slice(1, 2) : words.slice(0, 1),
-  );
+  const words = namesFile(argv[0]) ? ['serve', ...argv] : argv;
+  const isHelp = words[0] === 'help';
+  const program = await createProgram(output.context, words.slice(isHelp ? 1 : 0).slice(0, 1));
   // Commands within a command, such as `media fetch`, follow it.
   for (const command of [program, ...program.commands])
     command.hook('preSubcommand', (_, found) => void names.push(found.name()));
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(isHelp ? helpWords(program, words.slice(1)) : words, { from: 'user' });
     return output.end(DONE);
   } catch (error) {
     if (error instanceof AlreadyReported) return error.exitCode;
@@ -43,6 +36,16 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
 
 /** No command has a dot or a slash in its name: `vitrine people.ndjson` serves the file. */
 const namesFile = (word = '') => /^[^-].*[./\\]|^[./\\]/.test(word);
+
+/** `help media fetch` is `media fetch --help`. An unknown command stays as it is, so that it is reported. */
+function helpWords(program: Command, names: readonly string[]): string[] {
+  const words = names.filter((name) => name !== 'help');
+  let found: Command | undefined = program;
+  for (const word of words)
+    if (!word.startsWith('-') && found !== undefined && found.commands.length > 0)
+      found = found.commands.find((command) => command.name() === word);
+  return found === undefined ? words : [...words, '--help'];
+}
 
 /** Loads the commands with these names; of all others only the descriptions are known. */
 export async function createProgram(context: CommandContext, names: readonly string[]): Promise<Command> {

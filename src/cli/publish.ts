@@ -7,7 +7,7 @@ import { SETTING_NAMES } from '../config/settings.ts';
 import { UsageError } from '../stores/explain.ts';
 import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../tools/publish/targets.ts';
 import type { CommandContext } from './context.ts';
-import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+import { chooseDatabase, createCommand, examples, requireName, type SettingFlags } from './options.ts';
 
 interface PublishFlags extends SettingFlags {
   readonly for: PlatformName;
@@ -36,6 +36,7 @@ export const command = (context: CommandContext) =>
       const parts = without.split(',').filter(Boolean) as Part[];
       const unknown = parts.find((part) => !PARTS.includes(part));
       if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+      requireName(folder, 'a published site');
       // It stands in the platform's configuration, where other characters have meanings.
       if (!/^[\w./@+-]+$/.test(resolve(folder)))
         throw new UsageError('the path of the folder must be of letters, digits and ._@+-');

@@ -1,12 +1,12 @@
 // `vitrine snapshot`
 
-import { UsageError } from '../stores/explain.ts';
 import { snapshotDatabase } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import {
   chooseDatabase,
   createCommand,
   examples,
+  requireName,
   type SettingFlags,
   wholeNumberArgument,
 } from './options.ts';
@@ -21,8 +21,7 @@ export const command = (context: CommandContext) =>
     )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
     .action(async (target: string, flags: SettingFlags & { keep?: number }) => {
-      if (target === '-')
-        throw new UsageError('a snapshot is a file with a name: standard output cannot be one');
+      requireName(target, 'a snapshot');
       const { file, removed, warnings } = await snapshotDatabase(
         chooseDatabase(flags, context),
         target,

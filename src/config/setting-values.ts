@@ -77,10 +77,15 @@ export function baseUrl(text: string): BaseUrl | undefined {
 }
 
 /** An absolute URL without a slash at its end. */
-export function absoluteUrl(text: string): string {
-  const { origin, path } = readBase(text) ?? {};
-  if (origin === undefined) throw new Mistake('must be an http(s) URL such as https://example.org/media');
-  return origin + path;
+export const absoluteUrl = plainUrl('must be an http(s) URL such as https://example.org/media');
+
+/** A URL without user name, query and fragment. */
+function plainUrl(mistake: string): (text: string) => string {
+  return (text) => {
+    const { origin, path } = readBase(text) ?? {};
+    if (origin === undefined) throw new Mistake(mistake);
+    return origin + path;
+  };
 }
 
 /** The URL of a program of others; its path may be secret. */
@@ -263,7 +268,9 @@ const place = (pattern: RegExp) => matching(pattern, MISTAKE);
 const PLACES = {
   nginx: place(/^\/[\w./@+-]*[\w.@+-]$/),
   cloudflare: place(/^[0-9a-f]{32}$/),
-  post: absoluteUrl,
+  post: plainUrl(
+    'must name post: with an http(s) URL that has no user name and no ?, such as post:https://example.org/purge',
+  ),
 };
 
 export type CacheKind = keyof typeof PLACES;

@@ -36,14 +36,17 @@ const isProgramFault = (error: unknown): error is Error =>
 const CHANGES = /^(?:mkdir|mkdtemp|rename|rm|rmdir|symlink|link|unlink)$/;
 
 function describe(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
+  if (error.code === 'ENOENT' && error.path !== undefined)
+    return error.syscall === 'mkdir'
+      ? `${error.path} cannot be created: choose a folder on a disk`
+      : `${error.path} does not exist`;
   if (error.code === 'EACCES' && error.path !== undefined)
     return `this user may not ${CHANGES.test(error.syscall ?? '') ? 'change' : 'read'} ${error.path}`;
   if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
     return 'this user may not write the database: run the command as its owner, or as root';
   if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
   if (error.code === 'ENOTDIR' && error.path !== undefined)
-    return `${error.path}: a part of this path is a file, and no folder`;
+    return `${error.path}: a part of this path is a file, not a folder`;
   if (error.code === 'EEXIST' && error.path !== undefined) return `${error.path} exists already`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
   // Node's message ends with the address.

@@ -207,7 +207,12 @@ export function isDatabase(path: string): boolean {
 export function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
-  mkdirSync(path);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process may have made it just now.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };

@@ -42,7 +42,7 @@ function findObstacle(path: string, purpose: 'read' | 'write'): string {
   if (isOutOfDescriptors()) return 'too many files are open (ulimit -n)';
   const folder = dirname(path);
   if (!existsSync(folder)) return 'its folder does not exist';
-  if (!statSync(folder).isDirectory()) return `${folder} is a file, and no folder`;
+  if (!statSync(folder).isDirectory()) return `${folder} is a file, not a folder`;
   if (!existsSync(path))
     return notAllowed(folder, constants.W_OK, 'written') ?? 'the system does not say why';
   return (
