@@ -6,6 +6,7 @@ export interface ApiSchema {
   readonly enum?: readonly string[];
   readonly 'x-form'?: string;
   readonly maxItems?: number;
+  readonly required?: readonly string[];
   readonly $ref?: string;
   readonly oneOf?: readonly ApiSchema[];
   readonly items?: ApiSchema;

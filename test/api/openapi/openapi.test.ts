@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiDocument } from '../../../src/pages/docs/api-document.ts';
+import { ORDERS, VARIANTS } from '../../support/expected.ts';
 import { fixture, ROOT, tempFile } from '../../support/files.ts';
 import { ask, databaseOf, json, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
@@ -35,6 +36,32 @@ describe('the document', () => {
       for (const [status, response] of Object.entries(operation.responses))
         expect([status, '$ref' in response]).toEqual([status, status !== '200']);
     expect(JSON.stringify(document).length).toBeLessThan(48_000);
+  });
+});
+
+test.each([
+  ['MicroblogProfile', 'microblog profile'],
+  ['Post', 'post'],
+  ['PortfolioProfile', 'portfolio profile'],
+  ['Shot', 'shot'],
+] as const)(
+  '%s has the fields of the specification, all present, all strings, each with a meaning',
+  (name, kind) => {
+    const { required, properties = {} } = document.components.schemas[name] ?? {};
+    const fields = ORDERS[kind].split(' ');
+    expect([Object.keys(properties), required]).toEqual([fields, fields]);
+    for (const { type, description } of Object.values(properties))
+      expect([type, description]).toEqual(['string', expect.stringMatching(/^\S.+/)]);
+  },
+);
+
+test.each(VARIANTS)('the list of variant $variant has at most 15 items', ({ variant, collection, item }) => {
+  const { properties } = document.components.schemas[`Items${variant.toUpperCase()}`] ?? {};
+  const schema = item === 'post' ? 'Post' : 'Shot';
+  expect(Object.keys(properties ?? {})).toEqual([collection]);
+  expect(properties?.[collection]).toMatchObject({
+    maxItems: 15,
+    items: { $ref: `#/components/schemas/${schema}` },
   });
 });
 
