@@ -1,13 +1,12 @@
 // Runs the command that argv names. Only this file touches the process, its signals and its exit code.
 import cluster from 'node:cluster';
 import process from 'node:process';
-import { aborted, getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
-import type { Logger } from 'pino';
-import type { Process, ServeStart } from './cli/context.ts';
+import type { Process } from './cli/context.ts';
 import { runProgram } from './cli/program.ts';
-import type { Config } from './config/settings.ts';
 import { printable } from './records/printable.ts';
+import type { ServerHandlers } from './server/serve.ts';
 import { DONE, FAILED, MISUSED } from './stores/explain.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
@@ -25,7 +24,8 @@ const io: Process = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  serve: serveUntilStopped,
+  ids: [process.pid, ...(cluster.isWorker ? [process.ppid] : [])],
+  becomeServer,
   stopSignal: (signals = STOP_SIGNALS) => stopSignal(...signals),
   endBySignal: () => {
     for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
@@ -33,7 +33,7 @@ const io: Process = {
   stoppedBy: () => stoppedBy,
 };
 
-let hasServed = false;
+let isServer = false;
 process.stdout.on('error', endOnOutputError);
 // Progress and messages that cannot be written are no reason to stop.
 process.stderr.on('error', () => {});
@@ -46,58 +46,20 @@ process.exitCode = await runProgram(io, process.argv.slice(2));
 process.off('beforeExit', endUnfinished);
 if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
 // Log lines that are not read, and a worker's channel to the supervisor, would keep a server alive.
-if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
+if (cluster.isWorker ? isServer || process.exitCode !== DONE : isServer && process.exitCode === DONE)
+  process.exit();
 // Timers that a map has left behind would keep any other command alive.
 process.stderr.write('', () => process.stdout.write('', () => process.exit()));
 
-async function serveUntilStopped(config: Config, start: ServeStart): Promise<void> {
-  const { warnings, json, onServing, onUncaught } = start;
-  const signal = stopSignal('SIGTERM', 'SIGINT');
+/** A server handles the errors of its output itself, and goes on when what rotates logs sends SIGHUP. */
+function becomeServer({ onIgnoredSignal, onUncaught }: ServerHandlers): void {
+  isServer = true;
   process.stdout.off('error', endOnOutputError);
   process.off('uncaughtException', endOnUncaught);
-  const { createServerLog, prettyFormat } = await import('./server/telemetry/log.ts');
-  const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
-  const { log, output } = createServerLog(config, process.stdout, format);
-  if (cluster.isPrimary) {
-    if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
-    for (const warning of warnings) log.warn(warning);
-  }
   if (onUncaught !== undefined)
-    process.on('uncaughtException', (error) => onUncaught(describeUncaught(error), log));
-  ignoreSignals(log);
-  await runServer(config, log, signal, output.dropped, onServing);
-  await output.flush();
-  hasServed = true;
-}
-
-async function runServer(
-  config: Config,
-  log: Logger,
-  signal: AbortSignal,
-  droppedLines: () => number,
-  onServing: ServeStart['onServing'],
-): Promise<void> {
-  // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
-  const { announce, serve } = await import('./server/serve.ts');
-  const { inheritedSocket } = await import('./server/listen.ts');
-  const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
-  const socket = inheritedSocket(process.env, [process.pid, ...(cluster.isWorker ? [process.ppid] : [])]);
-  const running = await start(config, log, { signal, droppedLines, socket }).catch((error) => {
-    if (!signal.aborted) throw error;
-  });
-  // The signal came before the server had started.
-  if (running === undefined) return;
-  if (cluster.isPrimary) announce(config, log, running);
-  onServing?.(log);
-  await aborted(signal, process);
-  if (cluster.isPrimary) log.info('stopping');
-  await running.stop();
-  if (cluster.isPrimary) log.info('stopped');
-}
-
-async function workerStart(): Promise<typeof supervise> {
-  const { serveAsWorker, supervise } = await import('./server/workers.ts');
-  return cluster.isWorker ? serveAsWorker : supervise;
+    process.on('uncaughtException', (error) => onUncaught(describeUncaught(error)));
+  // SIGUSR1 does nothing: see vitrine.js.
+  for (const signal of ['SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => onIgnoredSignal(signal));
 }
 
 /** Aborted by the first of these signals; the second one ends the process at once. */
@@ -118,14 +80,6 @@ function stopSignal(...signals: NodeJS.Signals[]): AbortSignal {
 function endBy(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
-}
-
-/** What rotates logs sends SIGHUP, which would end the process without a word. SIGUSR1 does nothing: see vitrine.js. */
-function ignoreSignals(log: Logger): void {
-  for (const signal of ['SIGHUP', 'SIGUSR1'] as const)
-    process.on(signal, () => {
-      if (cluster.isPrimary) log.info(`${signal} is ignored: stop the server with SIGTERM`);
-    });
 }
 
 function exitAtOnce(): never {

@@ -1,33 +1,20 @@
 // What a command may touch of the process it runs in, and how its report is printed.
 
-import type { Writable } from 'node:stream';
-import type { Config } from '../config/settings.ts';
-import type { ServeHooks } from '../import/serve-files.ts';
 import type { Terminal } from '../import/terminal.ts';
 import { printable } from '../records/printable.ts';
+import type { ServerProcess } from '../server/serve.ts';
 import { CommandFailed, DONE } from '../stores/explain.ts';
 
 /** The process that a command line runs in. */
-export interface Process {
-  readonly environment: Record<string, string | undefined>;
+export interface Process extends ServerProcess {
   readonly stdin: AsyncIterable<Buffer>;
-  readonly stdout: Writable;
   readonly stderr: Terminal;
-  /** Runs the server until a signal stops it. */
-  readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
   /** From now on a signal ends the process at once, as by default: for work that cannot be interrupted, and is undone by itself. */
   readonly endBySignal: () => void;
   /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
-}
-
-export interface ServeStart extends ServeHooks {
-  /** What is odd about the settings, a sentence each. */
-  readonly warnings: readonly string[];
-  /** Whether the log is JSON on a terminal as well. */
-  readonly json: boolean;
 }
 
 /** What a command did, for people and for programs. */

@@ -137,17 +137,21 @@ function withoutDatabase(
   return { ...environment, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined };
 }
 
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 async function startServe(
   config: Config,
   warnings: readonly string[],
-  { environment, json, quiet, serve }: CommandContext,
+  context: CommandContext,
   hooks: ServeHooks = {},
 ): Promise<void> {
-  await serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, {
-    warnings: [...warnings, ...settingWarnings(config, environment)],
-    json,
-    ...hooks,
-  });
+  const { environment, json, quiet, stopSignal } = context;
+  // A signal may come while the server's code is loaded.
+  const signal = stopSignal(STOP_SIGNALS);
+  const { serveUntilStopped } = await import('../server/serve.ts');
+  const allWarnings = [...warnings, ...settingWarnings(config, environment)];
+  const served = quiet ? { ...config, logLevel: atLeastWarnings(config) } : config;
+  await serveUntilStopped(served, { warnings: allWarnings, json, signal, ...hooks }, context);
 }
 
 function settingWarnings(config: Config, environment: CommandContext['environment']): string[] {

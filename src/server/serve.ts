@@ -1,4 +1,7 @@
 // Opens the data, listens, and stops without dropping requests.
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { aborted } from 'node:util';
 import type { Registry } from '@prometheus-io/client';
@@ -8,36 +11,92 @@ import { findSamplesUrl } from '../config/addresses.ts';
 import { describeData } from '../config/database-url.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { type Config, listMounts, type Rehearsal } from '../config/settings.ts';
+import type { ServeHooks } from '../import/serve-files.ts';
 import { printable } from '../records/printable.ts';
 import { openReader, openServed } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
-import { type Admin, type Health, openAdmin } from './admin.ts';
+import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { closeAllConnections, closeSilentConnections } from './edge/http-server.ts';
-import { listen, type SocketOptions } from './listen.ts';
+import { inheritedSocket, listen } from './listen.ts';
+import { createServerLog, prettyFormat } from './telemetry/log.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
+import type { LocalServer, RunningServer, StartOptions } from './workers.ts';
 
-interface RunningServer {
-  /** The URLs that it listens on. */
-  readonly url: string;
-  readonly adminUrl: string | undefined;
-  stop(): Promise<void>;
+/** What a server needs of the process that it runs in. */
+export interface ServerProcess {
+  readonly environment: Record<string, string | undefined>;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  /** Those that a listening socket may have been handed to: systemd names one of them. */
+  readonly ids: readonly number[];
+  /** From now on errors of the output are the log's, signals that end no server are ignored, and no timer keeps the process. */
+  readonly becomeServer: (handlers: ServerHandlers) => void;
 }
 
-interface LocalServer extends RunningServer {
-  readonly registry: () => Promise<Registry>;
-  readonly health: () => Promise<Health>;
+export interface ServerHandlers {
+  readonly onIgnoredSignal: (signal: string) => void;
+  /** Called with a sentence about an error that nothing caught; without it, such an error ends the process. */
+  readonly onUncaught?: ((sentence: string) => void) | undefined;
 }
 
-export interface StartOptions {
-  readonly socket?: SocketOptions | undefined;
-  readonly signal?: AbortSignal;
-  readonly droppedLines?: () => number;
-  /** Whether it says what is odd about the data: of several servers of one address, one does. */
-  readonly warns?: boolean;
-  /** False if another process has the admin port, and asks this one. */
-  readonly opensAdmin?: boolean;
+interface ServeStart extends ServeHooks {
+  /** What is odd about the settings, a sentence each. */
+  readonly warnings: readonly string[];
+  /** Whether the log is JSON on a terminal as well. */
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the server until the signal stops it. */
+export async function serveUntilStopped(
+  config: Config,
+  { warnings, json, signal, onServing, onUncaught }: ServeStart,
+  { environment, stdout, ids, becomeServer }: ServerProcess,
+): Promise<void> {
+  const format = stdout.isTTY && !json ? await prettyFormat() : undefined;
+  const { log, output } = createServerLog(config, stdout, format);
+  becomeServer({
+    onUncaught: onUncaught && ((sentence) => onUncaught(sentence, log)),
+    onIgnoredSignal(name) {
+      if (cluster.isPrimary) log.info(`${name} is ignored: stop the server with SIGTERM`);
+    },
+  });
+  if (cluster.isPrimary) {
+    if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
+    for (const warning of warnings) log.warn(warning);
+  }
+  const socket = inheritedSocket(environment, ids);
+  await run(config, log, { signal, droppedLines: output.dropped, socket }, onServing);
+  await output.flush();
+}
+
+async function run(
+  config: Config,
+  log: Logger,
+  options: StartOptions & { readonly signal: AbortSignal },
+  onServing: ServeHooks['onServing'],
+): Promise<void> {
+  const { signal } = options;
+  if (signal.aborted) return;
+  const running = await startOneOrMore(config, log, options).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
+  // The signal came before the server had started.
+  if (running === undefined) return;
+  if (cluster.isPrimary) announce(config, log, running);
+  onServing?.(log);
+  if (!signal.aborted) await once(signal, 'abort');
+  if (cluster.isPrimary) log.info('stopping');
+  await running.stop();
+  if (cluster.isPrimary) log.info('stopped');
+}
+
+/** Only WORKERS > 1 loads the supervisor. */
+async function startOneOrMore(config: Config, log: Logger, options: StartOptions): Promise<RunningServer> {
+  if (config.workers === 1 && cluster.isPrimary) return await serve(config, log, options);
+  const { serveAsWorker, supervise } = await import('./workers.ts');
+  return cluster.isWorker ? serveAsWorker(serve, config, log, options) : supervise(config, log, options);
 }
 
 export async function serve(
@@ -139,7 +198,7 @@ async function unlessAborted<T>(
 }
 
 /** Logs the addresses, the data, and lines to try. */
-export function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
+function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
   const { databaseUrl, workers } = config;
   log.info({ url, adminUrl, data: printable(describeData(config)), workers }, 'serving');
   if (databaseUrl === undefined && !url.startsWith('unix:'))

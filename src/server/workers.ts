@@ -9,12 +9,41 @@ import type { Observer } from '../api/http/observations.ts';
 import type { Config } from '../config/settings.ts';
 import { type Health, openAdmin } from './admin.ts';
 import { AlreadyReported } from './already-reported.ts';
-import { type StartOptions, serve } from './serve.ts';
+import type { SocketOptions } from './listen.ts';
+
+export interface RunningServer {
+  /** The URLs that it listens on. */
+  readonly url: string;
+  readonly adminUrl: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** A server in this process. */
+export interface LocalServer extends RunningServer {
+  readonly registry: () => Promise<Registry>;
+  readonly health: () => Promise<Health>;
+}
+
+export interface StartOptions {
+  readonly socket?: SocketOptions | undefined;
+  readonly signal?: AbortSignal;
+  readonly droppedLines?: () => number;
+  /** Whether it says what is odd about the data: of several servers of one address, one does. */
+  readonly warns?: boolean;
+  /** False if another process has the admin port, and asks this one. */
+  readonly opensAdmin?: boolean;
+}
+
+export type StartServer = (config: Config, log: Logger, options: StartOptions) => Promise<LocalServer>;
 
 const serving = new Set<Worker>();
 let isStopping = false;
 
-export async function supervise(config: Config, log: Logger, { signal, socket }: StartOptions) {
+export async function supervise(
+  config: Config,
+  log: Logger,
+  { signal, socket }: StartOptions,
+): Promise<RunningServer> {
   signal?.throwIfAborted();
   signal?.addEventListener('abort', () => void stopWorkers(), { once: true });
   const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
@@ -122,11 +151,16 @@ function askWorkers<Answer>(
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */
-export async function serveAsWorker(config: Config, log: Logger, options: StartOptions) {
+export async function serveAsWorker(
+  startServer: StartServer,
+  config: Config,
+  log: Logger,
+  options: StartOptions,
+): Promise<RunningServer> {
   const worker = cluster.worker as Worker;
   const socket = options.socket ?? { reusePort: platform() === 'linux' };
   const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };
-  const { registry, health, ...running } = await serve(config, log.child({ worker: worker.id }), start);
+  const { registry, health, ...running } = await startServer(config, log.child({ worker: worker.id }), start);
   // Without the supervisor nothing reads messages; Node then ends the worker.
   const send = (name: string, message: unknown) => worker.send([name, message], () => {});
   const answers = { health, metrics: async () => (await registry()).getMetricsAsJSON() };

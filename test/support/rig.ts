@@ -97,17 +97,22 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** Runs `serve` in this process up to where the server would start; its warnings are lines of standard error. */
-export const prepareServe = (args: readonly string[], options: RunOptions = {}) =>
-  runHere(args, options, (stderr) => ({
-    serve: async (_config, { warnings }) => {
-      for (const warning of warnings) stderr.push(`vitrine: ${warning}\n`);
-    },
-  }));
+export async function prepareServe(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const stop = new AbortController();
+  const ran = await runHere(args, options, {
+    stopSignal: () => stop.signal,
+    becomeServer: () => stop.abort(),
+  });
+  if (!stop.signal.aborted) return ran;
+  const lines = ran.stdout.split('\n').filter(Boolean);
+  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+  return { ...ran, stdout: '', stderr: ran.stderr + warnings.map(({ msg }) => `vitrine: ${msg}\n`).join('') };
+}
 
 async function runHere(
   args: readonly string[],
   options: RunOptions,
-  instead: (stderr: string[]) => Partial<Process> = () => ({}),
+  instead: Partial<Process> = {},
 ): Promise<Ran> {
   const { env = {}, input = '', stdin = Readable.from([Buffer.from(input)]), signal } = options;
   const stdout: Buffer[] = [];
@@ -116,8 +121,8 @@ async function runHere(
     {
       ...processWith(env, stdout, stderr),
       stdin,
-      ...instead(stderr),
       stopSignal: () => signal ?? new AbortController().signal,
+      ...instead,
     },
     args,
   );
@@ -136,7 +141,8 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   }),
   // On a busy machine a command would show its progress.
   stderr: { isQuiet: true, write: (text) => stderr.push(text) },
-  serve: () => Promise.reject(new Error('a server needs a process')),
+  ids: [],
+  becomeServer() {},
   stopSignal: () => new AbortController().signal,
   endBySignal() {},
   stoppedBy: () => undefined,

@@ -1,13 +1,11 @@
 // A server in the process of the tests.
-import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import type { Process } from '../../src/cli/context.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sampleDatabase } from '../../src/import/samples/samples.ts';
 import { buildApp } from '../../src/server/app.ts';
-import { announce, serve } from '../../src/server/serve.ts';
-import { createLog, createServerLog } from '../../src/server/telemetry/log.ts';
+import { createLog } from '../../src/server/telemetry/log.ts';
 import { createTelemetry } from '../../src/server/telemetry/telemetry.ts';
 import { openReader } from '../../src/stores/open.ts';
 import type { Reader } from '../../src/stores/reader.ts';
@@ -26,42 +24,38 @@ import {
  */
 export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
   if (process.env.VITRINE_PROGRAM !== undefined) return await startServer(env, args);
+  // One process serves files.
+  if (Number(env.WORKERS ?? 1) > 1 && args.length === 0) throw new Error('several workers need startServer');
   const log: string[] = [];
   const stderr: string[] = [];
-  const out = new Writable({
+  const serving = Promise.withResolvers<string>();
+  const stdout = new Writable({
     write(chunk, _, done) {
-      log.push(...String(chunk).split('\n').filter(Boolean));
+      for (const line of String(chunk).split('\n').filter(Boolean)) {
+        log.push(line);
+        const { msg, url } = JSON.parse(line);
+        if (msg === 'serving') serving.resolve(url);
+      }
       done();
     },
   });
   const stopSignal = new AbortController();
-  const ended = Promise.withResolvers<number>();
-  const url = await new Promise<string>((resolve, reject) => {
-    const io: Process = {
-      ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
-      async serve(config, { warnings, onServing }) {
-        if (config.workers > 1) throw new Error('several workers need startServer');
-        const { log, output } = createServerLog(config, out);
-        for (const warning of warnings) log.warn(warning);
-        const running = await serve(config, log, { droppedLines: output.dropped });
-        announce(config, log, running);
-        onServing?.(log);
-        resolve(running.url);
-        await once(stopSignal.signal, 'abort');
-        await running.stop();
-      },
-    };
-    runProgram(io, ['serve', '--samples', ...args]).then((code) => {
-      ended.resolve(code);
-      reject(new Error(`the server ended with ${code}:\n${[...log, ...stderr].join('\n')}`));
-    });
-  });
+  const io: Process = {
+    ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
+    stdout,
+    stopSignal: () => stopSignal.signal,
+  };
+  const ended = runProgram(io, ['serve', '--samples', ...args]);
+  void ended.then((code) =>
+    serving.reject(new Error(`the server ended with ${code}:\n${[...log, ...stderr].join('\n')}`)),
+  );
+  const url = await serving.promise;
   const stop = () => {
     stopSignal.abort();
-    return ended.promise;
+    return ended;
   };
   atEnd(stop);
-  return { url, port: Number(new URL(url).port), log, ended: ended.promise, stop };
+  return { url, port: Number(new URL(url).port), log, ended, stop };
 }
 
 /** Serves the sample users, with lookups of the test, in this process. */
