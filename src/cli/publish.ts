@@ -30,7 +30,7 @@ export const command = (context: CommandContext) =>
         .makeOptionMandatory(),
     )
     .option('--without <parts>', 'parts to leave out, separated by commas')
-    .option('--check', 'look at the files of all users, also of those who did not change', false)
+    .option('--check', 'read the files of all users, and write lost and damaged ones again', false)
     .addHelpText('after', HELP)
     .action(async (folder: string, { for: platform, without = '', check, ...flags }: PublishFlags) => {
       const parts = without.split(',').filter(Boolean) as Part[];

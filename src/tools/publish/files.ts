@@ -1,6 +1,5 @@
 // Which files are published: those that are there once, those of each user, and copies of pictures.
-import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { JSON_TYPE } from '../../api/http/headers.ts';
 import { findMediaFolder } from '../../config/media.ts';
@@ -12,6 +11,7 @@ import { COPY_NAME, copyHash, MEDIA_NAME, mediaPath, mediaType } from '../../rec
 import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
 import type { Change, ChangeSet } from '../../stores/sql/changes.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
+import { hashFile } from '../media/folder.ts';
 import type { Ask, Content } from './answers.ts';
 import type { Entry } from './manifest.ts';
 import { nextTurn, type Run } from './run.ts';
@@ -180,8 +180,8 @@ const answerFile = (
   ask: (known) => ask(paths[0]?.address as string, host, known),
 });
 
-/** Copies of pictures, and their small files. */
-function* listCopies({ config, without }: Run): Generator<Unit> {
+/** Copies of pictures, and their small files. A copy that is damaged is left out. */
+function* listCopies({ config, without, counts }: Run): Generator<Unit> {
   const folder = findMediaFolder(config);
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
   const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(MEDIA_NAME)];
@@ -190,11 +190,14 @@ function* listCopies({ config, without }: Run): Generator<Unit> {
     for (const name of readdirSync(join(folder, shard)).filter((name) => isMedia.test(name))) {
       const [path, address] = [`${COPIES}${mediaPath(name)}`, `/media/${name}`];
       const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, mediaPath(name))];
-      const hashFile = () => (isCopy.test(name) ? copyHash(name) : hash('sha256', readFileSync(file)));
-      const ask = (known?: string) =>
-        known === etag
-          ? ('unchanged' as const)
-          : { etag, type: mediaType(name), body: { file, sha256: hashFile() } };
+      const ask = async (known?: string) => {
+        if (known === etag) return 'unchanged';
+        const sha256 = await hashFile(file);
+        if (!isCopy.test(name) || sha256 === copyHash(name))
+          return { etag, type: mediaType(name), body: { file, sha256 } };
+        counts.damaged++;
+        return undefined;
+      };
       yield { owner: path, files: [{ kind: 'media', host: null, paths: [{ path, address }], ask }] };
     }
 }

@@ -53,7 +53,7 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
     store,
     answers,
     openArchive: () => open(config.databaseUrl),
-    counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0 },
+    counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0, damaged: 0 },
   };
   if (publicOrigin(config) === undefined)
     options.out.write(
@@ -156,11 +156,16 @@ interface PublishResult extends Totals, PublishCounts, Pick<PublishOptions, 'fol
 }
 
 function report({ counts, folder, platform }: Run, { files, bytes }: Totals, warning?: string) {
-  const { written, removed, tooLong } = counts;
+  const { written, removed, tooLong, damaged } = counts;
   // A file that changes during the run may be written twice.
   const unchanged = Math.max(0, files - written);
   const result: PublishResult = { files, bytes, ...counts, unchanged, folder, platform, warning };
   const line = `published ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`;
-  const left = `left out: ${counted(tooLong, 'user')} whose names are too long for a file`;
-  return { summary: tooLong === 0 ? line : `${line}\n${left}`, result };
+  const lines = [line];
+  if (tooLong > 0) lines.push(`left out: ${counted(tooLong, 'user')} whose names are too long for a file`);
+  if (damaged > 0)
+    lines.push(
+      `left out: ${counted(damaged, 'damaged picture')}: run \`vitrine media check --remove-damaged\`, then \`vitrine media fetch\``,
+    );
+  return { summary: lines.join('\n'), result };
 }

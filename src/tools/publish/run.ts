@@ -14,7 +14,7 @@ export interface PublishOptions {
   readonly platform: PlatformName;
   /** Parts that are left out. */
   readonly without: ReadonlySet<Part>;
-  /** Looks at all users, also at those who did not change. */
+  /** Looks at all users, also at those who did not change, and reads all files. */
   readonly check: boolean;
   readonly config: Config & { readonly databaseUrl: string };
   readonly out: Terminal;
@@ -36,6 +36,8 @@ export interface PublishCounts {
   tooLong: number;
   /** Files that lack something, and are written again by the next run. */
   incomplete: number;
+  /** Copies of pictures with other bytes than their names say. */
+  damaged: number;
 }
 
 const STOPPED = 'stopped: what was published before is served on';

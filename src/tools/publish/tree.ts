@@ -1,7 +1,6 @@
 // The folder of a published site: two trees, and a link `current` to the one that is served. A run changes the other tree,
 // switches the link with one rename, and then makes the same changes in the first. Unchanged files are one file in both, by
 // hard links, and keep their time.
-import { hash } from 'node:crypto';
 import {
   constants,
   copyFileSync,
@@ -9,7 +8,6 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -21,6 +19,7 @@ import {
 import { opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, OutputError } from '../../stores/output.ts';
+import { hashFile } from '../media/folder.ts';
 import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
 import { nextTurn } from './run.ts';
 import type { PlatformName } from './targets.ts';
@@ -112,7 +111,10 @@ function createTree(parts: TreeParts) {
   return {
     manifest,
     /** Whether the file is there, in its size; with a check, in its bytes. */
-    has: (entry: Entry) => hasFile(tree, entry) && (!parts.checks || hashFile(tree, entry) === entry.sha256),
+    async has(entry: Entry): Promise<boolean> {
+      if (!hasFile(tree, entry)) return false;
+      return !parts.checks || (await hashFile(join(tree, fileOf(entry.path)))) === entry.sha256;
+    },
     write: (path: string, body: Buffer | { readonly file: string }) =>
       create(fileOf(path), (file) =>
         Buffer.isBuffer(body) ? writeFileSync(file, body, { flag: 'wx' }) : linkOrCopy(body.file, file),
@@ -161,8 +163,6 @@ async function completeOther({
     return `${HALF_DONE}: ${(error as Error).message}`;
   }
 }
-
-const hashFile = (tree: string, { path }: Entry) => hash('sha256', readFileSync(join(tree, 'files', path)));
 
 function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
   const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });

@@ -18,6 +18,7 @@ export async function publishOnce(
 ): Promise<void> {
   const { manifest } = tree;
   manifest.startPass();
+  run.counts.damaged = 0;
   let users = 0;
   for await (const unit of listUnits(run, changes)) {
     await publishUnit(run, tree, unit);
@@ -74,8 +75,8 @@ async function publishFile(
   const old = paths.map(({ path }) => before.get(path));
   const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
   const isWhole =
-    old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag && tree.has(entry)) &&
-    packed.every(tree.has);
+    old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag) &&
+    (await hasAll(tree, [...old, ...packed] as Entry[]));
   const content = await file.ask(isWhole ? old[0]?.etag : undefined);
   if (content === undefined) return [];
   if (content === 'unchanged') {
@@ -97,6 +98,11 @@ async function publishFile(
   counts.written += entries.length;
   if (content.etag.endsWith(INCOMPLETE)) counts.incomplete++;
   return entries;
+}
+
+async function hasAll(tree: Tree, entries: readonly Entry[]): Promise<boolean> {
+  for (const entry of entries) if (!(await tree.has(entry))) return false;
+  return true;
 }
 
 function writeFile(

@@ -389,6 +389,44 @@ describeOnSqlite('the folder', () => {
     },
   );
 
+  /** In place, so that it is damaged in both trees, which share it. */
+  const damage = (file: string) => {
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill('x', 2, 9), { flag: 'r+' });
+  };
+
+  test('--check finds other bytes in a file of the same size, and writes it again in both trees', async () => {
+    const { folder, publish } = await createSite();
+    await publish();
+    const sound = filesOf(folder);
+    for (const path of ['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'cards/b/ada.svg'])
+      damage(fileOf(folder, path));
+    expect((await publish()).result.written).toBe(0);
+    // With other spellings and compressed forms, which are written together.
+    expect((await publish('--check')).result).toMatchObject({ written: 6, removed: 0, damaged: 0 });
+    expect(filesOf(folder)).toEqual(sound);
+    expect((await publish('--check')).result).toMatchObject({ written: 0, removed: 0 });
+    expect(filesOf(folder)).toEqual(sound);
+  });
+
+  test('a copy of a picture that is damaged is left out until it is mended', async () => {
+    const { folder, publish, mediaDir, env } = await createSite([folio(1, 'ada')], NO_PAGES);
+    const path = `media/${mediaPath(putCopy(mediaDir, 'a picture'))}`;
+    const copy = join(mediaDir, mediaPath(COPY));
+    await publish();
+    // The published file is the same one.
+    damage(copy);
+    const { code, result } = await publish('--check');
+    expect([code, result]).toEqual([0, expect.objectContaining({ written: 0, removed: 1, damaged: 1 })]);
+    expect(existsSync(fileOf(folder, path))).toBe(false);
+    const { stdout } = await run(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env });
+    expect(stdout).toContain('\nleft out: 1 damaged picture: run `vitrine media check --remove-damaged`');
+    expect((await publish()).result).toMatchObject({ written: 0, damaged: 1 });
+    writeFileSync(copy, 'a picture');
+    expect((await publish()).result).toMatchObject({ written: 1, damaged: 0 });
+    expect(readFileSync(fileOf(folder, path), 'utf8')).toBe('a picture');
+  });
+
   test('looks only at the users who changed, unless settings did', async () => {
     const { folder, env, publish, load } = await createSite();
     await publish();
