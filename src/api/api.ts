@@ -21,11 +21,11 @@ interface ApiOptions {
 
 export const api: FastifyPluginCallback<ApiOptions> = (app, { config, store, observe }, done) => {
   const { takedownStatus } = config;
-  const writer = createAnswerWriter(config, observe);
+  const sendAnswer = createAnswerWriter(config, observe);
   const tagUser = config.purge.length > 0 ? createUserTags(config) : undefined;
   for (const { variant, base } of listMounts(config)) {
     const { style } = VARIANTS[variant];
-    const lookups = { variant, base, addresses: STYLES[style], store, writer, tagUser, takedownStatus };
+    const lookups = { variant, base, addresses: STYLES[style], store, sendAnswer, tagUser, takedownStatus };
     app.register(PLUGINS[style], { prefix: base.path, ...lookups });
   }
   done();

@@ -1,7 +1,7 @@
 // The lookups of a user: what both route styles share. The user name as input, the response schemas, and finding and sending
 // an answer. The routes are in query-style.ts and path-style.ts.
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BaseUrl } from '../config/mount.ts';
 import type { Config } from '../config/settings.ts';
 import type { Family } from '../records/kinds.ts';
@@ -9,7 +9,7 @@ import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../re
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
 import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { type AnswerWriter, replyAnswer, writeAnswer } from './http/answer.ts';
+import type { SendAnswer } from './http/answer.ts';
 import { acceptsGzip, knownEtags } from './http/conditions.ts';
 import { type ErrorCode, errorResponses, sendFailure } from './http/errors.ts';
 import { NotModified } from './http/fresh.ts';
@@ -23,10 +23,17 @@ export interface VariantOptions {
   /** Below the prefix. */
   readonly addresses: LookupAddresses;
   readonly store: Pick<Reader, 'profile' | 'items' | 'isTakenDown'>;
-  readonly writer: AnswerWriter;
+  readonly sendAnswer: SendAnswer;
   /** Undefined if no cache reads tags. */
   readonly tagUser: TagUser | undefined;
   readonly takedownStatus: Config['takedownStatus'];
+}
+
+/** The addresses, but for those that the router of an app takes for one that comes before. */
+export function distinctUrls(app: FastifyInstance, urls: readonly string[]): readonly string[] {
+  if (!app.initialConfig.routerOptions?.ignoreTrailingSlash) return urls;
+  const bare = urls.map((url) => url.replace(/\/$/, ''));
+  return urls.filter((_, at) => bare.indexOf(bare[at] as string) === at);
 }
 
 const RECORDS = {
@@ -132,10 +139,7 @@ function send(
   if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
   if (found === undefined) return sendMissing(lookups, reply, asked.key);
   lookups.tagUser?.(reply.raw, lookups.family, asked.key);
-  if (lookups.writer.isPartOfApp) return replyAnswer(lookups.writer, reply, found, asked.known);
-  writeAnswer(lookups.writer, reply.raw, operation, found, asked.known);
-  // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
-  reply.hijack();
+  lookups.sendAnswer(reply, operation, found, asked.known);
 }
 
 async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {

@@ -8,6 +8,7 @@ import { VARIANTS } from '../variants.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
 import {
   createLookups,
+  distinctUrls,
   lookupResponses,
   sendItems,
   sendProfile,
@@ -58,12 +59,13 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   });
 
   // Without a name these would be unknown addresses.
-  const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [
-    [addresses.profile.replace('/:username', ''), operations.profile],
-    [addresses.profile.replace(':username', ''), operations.profile],
-    [addresses.items.replace(':username', ''), operations.items],
+  const withoutUser = [
+    addresses.profile.replace('/:username', ''),
+    addresses.profile.replace(':username', ''),
+    addresses.items.replace(':username', ''),
   ];
-  for (const [url, operation] of withoutUser)
+  for (const url of distinctUrls(app, withoutUser)) {
+    const operation = url.endsWith('/shots') ? operations.items : operations.profile;
     app.get(
       url,
       {
@@ -73,5 +75,6 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       },
       (_request, reply) => void sendFailure(reply, 'USER_MISSING'),
     );
+  }
   done();
 };

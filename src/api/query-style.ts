@@ -7,6 +7,7 @@ import { ITEM_CAP } from '../records/kinds.ts';
 import { FAULT } from './http/input.ts';
 import {
   createLookups,
+  distinctUrls,
   lookupResponses,
   sendItems,
   sendProfile,
@@ -49,7 +50,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     ),
   };
   const [path = ''] = addresses.profile.split('?');
-  for (const url of [path, path.replace(/\/$/, '')])
+  for (const url of distinctUrls(app, [path, path.replace(/\/$/, '')]))
     app.get(
       url,
       {

@@ -1,8 +1,8 @@
 // Errors as pages, for browsers; programs get JSON.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../api/http/errors.ts';
-import { LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
+import { addVary, LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
 import { type Config, listMounts } from '../config/settings.ts';
 import type { Reader } from '../stores/reader.ts';
 import { markup } from './markup.ts';
@@ -27,9 +27,6 @@ const DEEPEST = 20;
 export const isForPeople = ({ headers }: FastifyRequest): boolean =>
   /\btext\/html\b/.test(headers.accept ?? '');
 
-export const varyByAccept = (reply: FastifyReply): FastifyReply =>
-  reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
-
 /** Turns the JSON of errors of this context into pages. */
 export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<Reader, 'lastImport'>): void {
   const apis = listMounts(config).map(({ base }) => `${base.path}/api`);
@@ -40,7 +37,7 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     );
     if (!isError || isApi || !Buffer.isBuffer(payload)) return done();
     if (reply.statusCode === 404 || reply.statusCode === 410) {
-      varyByAccept(reply);
+      addVary(reply, 'Accept');
       // A proxy would keep the JSON of a program, and hand it to browsers for a day.
       for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
     }

@@ -1,6 +1,10 @@
-// The types of the package's Fastify plugin; the build copies them beside it.
+// The options of the Fastify plugin. What is wrong with them is said in a sentence.
 
-import type { FastifyPluginAsync } from 'fastify';
+import { readConfig } from '../config/config.ts';
+import { ConfigError } from '../config/setting-values.ts';
+import { type Config, flagName } from '../config/settings.ts';
+import { nearest } from '../records/nearest.ts';
+import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
 
 export interface VitrineOptions {
   /** The database, as in DATABASE_URL: a SQLite file or a postgres:// address. Vitrine's commands load it. */
@@ -16,6 +20,48 @@ export interface VitrineOptions {
   takedownStatus?: '404' | '410';
 }
 
-declare const vitrine: FastifyPluginAsync<VitrineOptions>;
+/** The options that are settings, by the names of those. */
+const SETTINGS = {
+  databaseUrl: 'database',
+  cacheControl: 'cacheControl',
+  corsOrigin: 'corsOrigin',
+  takedownStatus: 'takedownStatus',
+} as const;
+const SETTING_ENTRIES = Object.entries(SETTINGS) as [keyof typeof SETTINGS, keyof VitrineOptions][];
+/** The last three are Fastify's. */
+const OPTIONS: readonly string[] = [
+  ...Object.values(SETTINGS),
+  ...['variant', 'prefix', 'logLevel', 'logSerializers'],
+];
 
-export { vitrine };
+/** Throws a sentence for what is wrong with the options. */
+export function readOptions(options: VitrineOptions): Config {
+  for (const name of Object.keys(options)) {
+    if (OPTIONS.includes(name)) continue;
+    const meant = nearest(name, OPTIONS);
+    throw mistake(
+      `there is no option \`${name}\`${meant === undefined ? '' : `: did you mean \`${meant}\`?`}`,
+    );
+  }
+  const { database, variant } = options;
+  if (typeof database !== 'string' || database.trim() === '')
+    throw mistake('the option `database` must name a SQLite file or a postgres:// address');
+  if (!Object.hasOwn(VARIANTS, variant ?? ''))
+    throw mistake(`the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not ${String(variant)}`);
+  for (const [, name] of SETTING_ENTRIES)
+    if (options[name] !== undefined && typeof options[name] !== 'string')
+      throw mistake(`the option \`${name}\` must be a string`);
+  try {
+    return readConfig(Object.fromEntries(SETTING_ENTRIES.map(([setting, name]) => [setting, options[name]])));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Its sentences name the flags of the program.
+    const text = SETTING_ENTRIES.reduce(
+      (text, [setting, name]) => text.replaceAll(flagName(setting), `the option \`${name}\``),
+      error.message,
+    );
+    throw mistake(text);
+  }
+}
+
+const mistake = (text: string) => new Error(`vitrine: ${text}`);

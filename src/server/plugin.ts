@@ -1,32 +1,28 @@
 // Vitrine as a part of another Fastify app: the two lookups of one variant below the plugin's prefix, with the headers and
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PLUGINS } from '../api/api.ts';
-import { createAnswerWriter } from '../api/http/answer.ts';
+import { createAnswerReplier } from '../api/http/answer.ts';
 import { RequestError, sendFailure } from '../api/http/errors.ts';
 import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
 import { compileInput, parseQuery } from '../api/http/input.ts';
-import { readConfig } from '../config/config.ts';
+import { isDataFault } from '../stores/errors.ts';
 import { openServed } from '../stores/open.ts';
-import { STYLES, VARIANT_NAMES, VARIANTS } from '../variants.ts';
+import { STYLES, VARIANTS } from '../variants.ts';
 import { addOriginHeaders } from './edge/hooks.ts';
-import type { VitrineOptions } from './plugin-options.ts';
-import { failureCode, refuseOthers } from './responses.ts';
+import { readOptions, type VitrineOptions } from './plugin-options.ts';
+import { refuseOthers } from './responses.ts';
 
 /** The specification's addresses, which the prefix stands for. */
 const API = '/api';
 const ANY_HOST = { path: '', host: undefined, origin: undefined };
 
-export async function vitrine(app: FastifyInstance, options: VitrineOptions): Promise<void> {
-  const { database, variant, prefix: _, ...settings } = options;
-  if (typeof database !== 'string' || database === '')
-    throw new Error('vitrine: the option `database` must name a SQLite file or a postgres:// address');
-  if (!Object.hasOwn(VARIANTS, variant ?? ''))
-    throw new Error(
-      `vitrine: the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not ${String(variant)}`,
-    );
-  const config = readConfig({ ...settings, databaseUrl: database });
+export type { VitrineOptions };
+
+export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrine(app, options) {
+  const { variant } = options;
+  const config = readOptions(options);
   const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
   );
@@ -48,11 +44,14 @@ export async function vitrine(app: FastifyInstance, options: VitrineOptions): Pr
     takedownStatus: config.takedownStatus,
     tagUser: undefined,
     addresses: app.prefix === '' ? STYLES[style] : belowApi(STYLES[style]),
-    writer: { ...createAnswerWriter(config, () => {}), isPartOfApp: true },
+    sendAnswer: createAnswerReplier(config),
   });
   // Without a prefix, other addresses are the app's own.
   if (app.prefix !== '') app.register(async (others) => refuseOthers(others));
-}
+};
+
+/** Fastify refuses to register it in other versions. Its tests pass with 6.0.0-alpha.4. */
+Object.assign(vitrine, { [Symbol.for('plugin-meta')]: { name: 'vitrine', fastify: '5.x || 6.x' } });
 
 const belowApi = ({ profile, items }: (typeof STYLES)['path' | 'query']) => ({
   profile: profile.slice(API.length),
@@ -66,8 +65,10 @@ function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => vo
   done();
 }
 
+/** Errors of the app's hooks are the app's to answer, and so are those that nobody expects. */
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof RequestError) return void sendFailure(reply, error.code);
+  if (!isDataFault(error)) return void reply.send(error);
   request.log.error(error);
-  sendFailure(reply, failureCode(error));
+  sendFailure(reply, 'NOT_READY');
 }

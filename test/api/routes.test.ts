@@ -81,7 +81,7 @@ test.each(ADDRESSES)('%s', async (path, type, form) => {
     expect(got).toMatchObject({ status: 200, headers: { 'content-type': type } });
     expect(got.headers).toMatchObject({
       'content-length': String(got.body.length),
-      vary: form === 'plain' ? 'Origin' : 'Accept-Encoding, Origin',
+      vary: form === 'plain' ? 'Origin' : 'Origin, Accept-Encoding',
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
     });

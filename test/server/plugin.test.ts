@@ -1,10 +1,10 @@
 // The lookups as a part of another Fastify app: answers are those of the server, and the app keeps its own.
-import Fastify from 'fastify';
+import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { vitrine } from '../../src/server/plugin.ts';
+import { type VitrineOptions, vitrine } from '../../src/server/plugin.ts';
 import type { Variant } from '../../src/variants.ts';
 import { fixture } from '../support/files.ts';
-import { type AskOptions, ask, databaseOf, type LocalServer } from '../support/rig.ts';
+import { type AskOptions, ask, atEnd, databaseOf, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
 
 const app = Fastify();
@@ -58,14 +58,135 @@ test('the app keeps its own routes, queries and errors', async () => {
   expect((await app.inject('/nothing')).json()).toMatchObject({ message: 'Route GET:/nothing not found' });
 });
 
-test('without a prefix it serves the addresses of the specification, and a wrong option is refused', async () => {
+describe('a good guest', () => {
+  let database: string;
+  beforeAll(async () => {
+    database = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+  });
+
+  /** An app with a policy of its own, as @fastify/helmet and @fastify/cors set it: in `onRequest`, on the reply. */
+  function hostApp(options: FastifyServerOptions = {}) {
+    const host = Fastify(options);
+    host.addHook('onRequest', async (_request, reply) => {
+      reply.headers({
+        'access-control-allow-origin': 'https://app.example',
+        'content-security-policy': "default-src 'self'",
+        'cache-control': 'private',
+        vary: 'Origin',
+      });
+    });
+    host.addHook('onSend', async (_request, reply, payload) => {
+      reply.header('x-sent', 'yes');
+      return payload;
+    });
+    atEnd(() => host.close());
+    return host;
+  }
+
+  test.each<[status: number, url: string, options?: InjectOptions]>([
+    [200, '/b/username/ada'],
+    [200, '/b/username/ada/shots'],
+    [200, '/b/username/ada/shots', { headers: { 'accept-encoding': 'gzip' } }],
+    [200, '/b/username/ada', { method: 'HEAD' }],
+    [304, '/b/username/ada', { headers: { 'if-none-match': '*' } }],
+    [200, '/a/?user=ada&post=true'],
+    [304, '/a/?user=ada', { headers: { 'if-none-match': '*' } }],
+    [400, '/a/'],
+    [404, '/b/username/nobody'],
+    [404, '/b/nothing'],
+    [405, '/b/username/ada', { method: 'POST' }],
+  ])('%i %s %j has the headers of the app', async (status, url, options = {}) => {
+    const host = hostApp();
+    for (const variant of ['a', 'b'] as const)
+      host.register(vitrine, { database, variant, prefix: `/${variant}` });
+    const { statusCode, headers } = await host.inject({ url, ...options });
+    expect(statusCode).toBe(status);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': 'https://app.example',
+      'content-security-policy': "default-src 'self'",
+      'x-content-type-options': 'nosniff',
+      'x-sent': 'yes',
+    });
+    expect(headers.vary).toMatch(/\bOrigin\b/);
+    // Of an error, only the plugin knows how long it may be kept.
+    expect(headers['cache-control']).toBe(
+      status < 400 ? 'private' : status === 404 ? 'max-age=5' : 'no-store',
+    );
+    if (status < 400) expect(headers.vary).toContain('Accept-Encoding');
+  });
+
+  test('hooks of the app refuse requests in its own words', async () => {
+    const host = hostApp();
+    host.addHook('onRequest', async (request, reply) => {
+      if (request.headers.authorization === undefined) return reply.code(401).send({ own: 'sign in' });
+      // As @fastify/rate-limit does.
+      throw Object.assign(new Error('slow down'), { statusCode: 429 });
+    });
+    host.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
+      reply.code(error.statusCode ?? 500).send({ own: error.message }),
+    );
+    host.register(vitrine, { database, variant: 'b', prefix: '/b' });
+    for (const url of ['/b/username/ada', '/b/nothing']) {
+      const refused = await host.inject(url);
+      expect([refused.statusCode, refused.json()]).toEqual([401, { own: 'sign in' }]);
+      const limited = await host.inject({ url, headers: { authorization: 'x' } });
+      expect([limited.statusCode, limited.json()]).toEqual([429, { own: 'slow down' }]);
+    }
+  });
+
+  test.each<FastifyServerOptions['routerOptions']>([
+    { ignoreTrailingSlash: true },
+    { ignoreDuplicateSlashes: true },
+    { caseSensitive: false },
+  ])('an app with %j', async (routerOptions) => {
+    const host = hostApp({ routerOptions: { ...routerOptions, maxParamLength: 3000 } });
+    for (const variant of ['a', 'b'] as const)
+      host.register(vitrine, { database, variant, prefix: `/${variant}` });
+    const statuses = ['/a?user=ada', '/a/?user=ada', '/b/username/ada', '/b/username', '/b/username/'];
+    const found = await Promise.all(statuses.map((url) => host.inject(url)));
+    expect(found.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 400, 400]);
+  });
+
+  test.each<[options: Record<string, unknown>, sentence: string]>([
+    [{ variant: 'b' }, 'vitrine: the option `database` must name a SQLite file or a postgres:// address'],
+    [{ databse: 'site.db', variant: 'b' }, 'vitrine: there is no option `databse`: did you mean `database`?'],
+    [{ database: 'x', variant: 'b', rateLimit: '5/1m' }, 'vitrine: there is no option `rateLimit`'],
+    [{ database: 'x' }, 'vitrine: the option `variant` must be a, b, c, not undefined'],
+    [{ database: 'x', variant: 'd' }, 'vitrine: the option `variant` must be a, b, c, not d'],
+    [
+      { database: 'x', variant: 'b', takedownStatus: '418' },
+      'vitrine: the option `takedownStatus` must be one of 404, 410, not "418"',
+    ],
+    [
+      { database: 'x', variant: 'b', takedownStatus: 410 },
+      'vitrine: the option `takedownStatus` must be a string',
+    ],
+  ])('options %j are refused', async (options, sentence) => {
+    const host = Fastify();
+    host.register(vitrine, options as unknown as VitrineOptions);
+    await expect(host.ready()).rejects.toThrow(sentence);
+  });
+
+  test('an app of an older Fastify is refused', () => {
+    const host = hostApp();
+    Object.defineProperty(host, 'version', { value: '4.29.1' });
+    host.register(vitrine, { database, variant: 'b' });
+    return expect(host.ready()).rejects.toThrow("vitrine - expected '5.x || 6.x' fastify version, '4.29.1'");
+  });
+
+  test('the options of every plugin are no mistake', async () => {
+    const host = Fastify();
+    host.register(vitrine, { database, variant: 'b', prefix: '/b', logLevel: 'silent', logSerializers: {} });
+    await host.ready();
+    await host.close();
+  });
+});
+
+test('without a prefix it serves the addresses of the specification', async () => {
   const database = await databaseOf(fixture('portfolio.ndjson'));
   const own = Fastify();
   own.register(vitrine, { database, variant: 'b', cacheControl: 'no-cache' });
   const { statusCode, headers } = await own.inject('/api/username/ada');
   expect([statusCode, headers['cache-control']]).toEqual([200, 'no-cache']);
   await own.close();
-  const wrong = Fastify();
-  wrong.register(vitrine, { database, variant: 'b', takedownStatus: '418' as '410' });
-  await expect(wrong.ready()).rejects.toThrow('--takedown-status');
 });

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { acceptsGzip, gzipEtag, matches } from './conditions.ts';
-import type { Headers } from './headers.ts';
+import { addVary, type Headers } from './headers.ts';
 
 export const NotModified = Type.Null({ description: 'Nothing has changed since; there is no body.' });
 
@@ -26,11 +26,7 @@ export function sendFresh(
   const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
   const isGzip = gzip !== undefined && acceptsGzip(accepted);
   const form: Headers = { ...headers, etag: isGzip ? gzipEtag(etag) : etag };
-  if (gzip !== undefined) {
-    // With a list of origins, it names Origin already.
-    const vary = reply.raw.getHeader('vary');
-    form.vary = vary === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
-  }
+  if (gzip !== undefined) addVary(reply, 'Accept-Encoding');
   if (matches(known, etag)) return sendNotModified(reply, form);
   // Before its headers: an error while it is made has others.
   const body = isGzip ? gzip() : plain();

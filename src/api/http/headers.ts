@@ -1,7 +1,7 @@
 // The sets of headers that answers share: how long caches keep them, and who may read them.
 
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../../config/settings.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -57,11 +57,18 @@ export function setHeaders(response: ServerResponse, headers: Headers): void {
 /** Adds headers to every reply of this context that does not set them itself. */
 export function addHeaders(app: FastifyInstance, headers: Headers): void {
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    for (const [name, value] of Object.entries(headers))
-      if (!reply.hasHeader(name)) reply.header(name, value);
+    addMissing(reply, headers);
     done();
   });
 }
+
+export function addMissing(reply: FastifyReply, headers: Headers): void {
+  for (const [name, value] of Object.entries(headers)) if (!reply.hasHeader(name)) reply.header(name, value);
+}
+
+/** Adds a request header to those by which the response varies. */
+export const addVary = (reply: FastifyReply, name: string): FastifyReply =>
+  reply.header('vary', [reply.getHeader('vary'), name].filter(Boolean).join(', '));
 
 /** For files that a browser may open by themselves: they load nothing and run nothing. */
 export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };

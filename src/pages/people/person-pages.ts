@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, FAILURES, sendFailure } from '../../api/http/errors.ts';
 import { sendRendered } from '../../api/http/fresh.ts';
-import { caching, NOT_FOUND_CACHING, PRIVATE } from '../../api/http/headers.ts';
+import { addVary, caching, NOT_FOUND_CACHING, PRIVATE } from '../../api/http/headers.ts';
 import { FAULT } from '../../api/http/input.ts';
 import { PAGE } from '../../api/http/observations.ts';
 import { createUserTags } from '../../api/http/user-tags.ts';
@@ -20,7 +20,7 @@ import { searchKey } from '../../records/search-words.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
-import { isForPeople, varyByAccept } from '../error-pages.ts';
+import { isForPeople } from '../error-pages.ts';
 import { missingPage, type PageLink } from '../page.ts';
 import { followHeaders, pageHeaders } from '../page-headers.ts';
 import { createFollowPage } from './follow-page.ts';
@@ -276,7 +276,7 @@ function sendMissing(
   // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
   const briefly = `private, ${NOT_FOUND_CACHING}`;
   if (!isForPeople(request)) return sendFailure(reply, code, briefly);
-  varyByAccept(reply).headers({ ...pageHeaders(config), 'cache-control': briefly });
+  addVary(reply, 'Accept').headers({ ...pageHeaders(config), 'cache-control': briefly });
   return reply.code(FAILURES[code].status).send(page());
 }
 

@@ -1,10 +1,10 @@
 // An outage is logged once a cause and second, with counts that add up to the requests that failed or were slow.
-import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
-import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { IncomingMessage, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import Fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
-import { createAnswerWriter, writeAnswer } from '../../../src/api/http/answer.ts';
+import { createAnswerWriter } from '../../../src/api/http/answer.ts';
 import type { Observation } from '../../../src/api/http/observations.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
@@ -130,17 +130,18 @@ describe('an answer that cannot be written', () => {
     ['its connection was ended', ({ socket }) => socket?.end()],
   ])('since %s meanwhile is counted, and others are answered', async (_, spoil) => {
     const seen: string[] = [];
-    const writer = createAnswerWriter(readConfig(), ({ type }) => void seen.push(type));
+    const sendAnswer = createAnswerWriter(readConfig(), ({ type }) => void seen.push(type));
     const operation = { variant: 'a', name: 'profile' } as const;
-    const server = createServer((request, response) => {
-      writeAnswer(writer, response, operation, { etag: '"x"', body: Buffer.from('{}') }, undefined);
-      if (request.url === '/spoilt') spoil(response);
-    }).listen(0);
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const app = Fastify();
+    app.get('/*', (request, reply) => {
+      sendAnswer(reply, operation, { etag: '"x"', body: Buffer.from('{}') }, undefined);
+      if (request.url === '/spoilt') spoil(reply.raw);
+    });
+    const url = await app.listen({ port: 0 });
     await expect(fetch(`${url}/spoilt`)).rejects.toThrow();
     expect(await (await fetch(url)).text()).toBe('{}');
     expect(seen).toEqual(['response', 'response']);
-    server.close().closeAllConnections();
+    app.server.closeAllConnections();
+    await app.close();
   });
 });
