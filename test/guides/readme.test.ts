@@ -95,7 +95,7 @@ describe('nothing is missing', () => {
         : command.commands.map((part) => `${command.name()} ${part.name()}`),
     );
     for (const name of names)
-      expect(readPage('src/guides/running.md')).toMatch(new RegExp(`^- \`${name}\\b`, 'm'));
+      expect(readPage('src/guides/running.md')).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
   });
 
   test('no command is listed that does not exist', () => {
