@@ -56,6 +56,15 @@ describe('tables and outputs are up to date', () => {
     await expectPage(page, (await withBodies(readPage(page), server)).replace(rows, fieldRows()));
   });
 
+  test('src/guides/tutorial.md', async () => {
+    const page = 'src/guides/tutorial.md';
+    const people = /<<'END'\n(.*?)END\n/s.exec(codeBlock(page, '2\\. Write your people', 'sh'))?.[1] ?? '';
+    const folder = dirname(tempFile('people.ndjson', people));
+    // It serves what the page's first command brings.
+    const server = await serveHere({ DATABASE_URL: join(folder, 'site.db') });
+    await expectPage(page, await withOutputs(readPage(page), { server, folder }));
+  });
+
   test('src/guides/proxies.md', async () => {
     const page = 'src/guides/proxies.md';
     await expectPage(page, await withOutputs(readPage(page), { server: await serveHere() }));

@@ -159,7 +159,8 @@ async function* limited(
   }
 }
 
-const CLOSED = 'the connection was closed before the response was complete';
+/** What a SiteError says then. */
+export const CLOSED = 'the connection was closed before the response was complete';
 const UNKNOWN_AUTHORITY =
   'the certificate is signed by an authority that is not trusted here (NODE_EXTRA_CA_CERTS adds one)';
 
