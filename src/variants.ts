@@ -37,32 +37,6 @@ export function lookupAddresses(style: RouteStyle, base: string, user: string): 
   return { profile: fill(STYLES[style].profile), items: fill(STYLES[style].items) };
 }
 
-/** What an address of a site with this API asks for; undefined if it is no lookup. */
-export function readLookup({ protocol, origin, pathname, searchParams }: URL) {
-  // Others, as file: and chrome-extension:, have no origin.
-  if (!/^https?:$/.test(protocol)) return undefined;
-  for (const style of STYLE_NAMES)
-    for (const lookup of ['items', 'profile'] as const) {
-      const [path = '', query = ''] = STYLES[style][lookup].split('?');
-      const pattern = path.replace(/\/$/, '').replace(':username', '([^/]+)');
-      const [, base, inPath] = new RegExp(`^(.*)${pattern}/?$`).exec(pathname) ?? [];
-      if (base === undefined) continue;
-      const [[userName = ''] = [], ...fixed] = [...new URLSearchParams(query)];
-      const user = inPath === undefined ? searchParams.get(userName) : decodeSegment(inPath);
-      if (!user || fixed.some(([name, value]) => searchParams.get(name) !== value)) continue;
-      return { style, lookup, user, base: new URL(`${origin}${base}`) };
-    }
-  return undefined;
-}
-
-function decodeSegment(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
-}
-
 export interface VariantRow {
   readonly style: RouteStyle;
   readonly family: Family;

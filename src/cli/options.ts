@@ -133,8 +133,7 @@ export function host(text: string): string {
 const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
 
 /** What files hold, and how they are read. */
-export const FILES_MEANING =
-  'NDJSON, JSON, CSV or HAR; with --map also XML, and folders of archives; also as .gz';
+export const FILES_MEANING = 'NDJSON, JSON or CSV; with --map also XML, and folders of archives; also as .gz';
 
 const READING = [
   'map',

@@ -2,10 +2,6 @@
 // A site as they were written fifteen years ago: variant B without a web framework, with the faults that real ones have.
 // Start it with `php -S 127.0.0.1:PORT old-site.php`; its users are user1 to user302.
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
-if ($path === '/all') {
-    exit("<script>for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) for (const end of ['', '/shots'])
-        fetch(`/api/username/user\${n}\${end}`).then((response) => response.text());</script>");
-}
 if (!preg_match('~^/api/username/user(\d+)(/shots)?$~', $path, $found) || $found[1] < 1 || $found[1] > 302) {
     http_response_code(404);
     exit('no such user');

@@ -219,18 +219,6 @@ const INPUTS: readonly SizeCase[] = [
     '--map',
     MAP,
   ),
-  importing('HAR', 10_000, 'a.har', (size) =>
-    partsOf(
-      size,
-      (id) =>
-        `${id > 1 ? ',' : ''}${JSON.stringify({
-          request: { method: 'GET', url: `http://old.example/api/username/user${id}` },
-          response: { status: 200, content: { text: JSON.stringify(folio(id, `user${id}`)) } },
-        })}`,
-      '{"log":{"entries":[',
-      ']}}',
-    ),
-  ),
 ];
 
 /** Folders with users of 15 items each and their database, by the number of users. */

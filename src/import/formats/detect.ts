@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoRecordsError, type RecordReader } from './entry.ts';
-import { HarReader } from './har.ts';
 import { JsonReader } from './json.ts';
 import { isWholeObject, LIST_NAMES } from './json-text.ts';
 import { createNdjsonReader } from './rows.ts';
@@ -49,7 +48,7 @@ function readHead(head: Buffer) {
   return { skipped, line: preamble.split('\n').length, text: head.toString('utf8', skipped).trimStart() };
 }
 
-/** Enough to know a HAR file. */
+/** Characters that hold more than a preamble. */
 const LEAST_HEAD = 200;
 
 /** Whether more bytes could not change the format, or would be too many to wait for. */
@@ -60,7 +59,6 @@ function isFormatClear(head: Buffer): boolean {
 }
 
 async function createReader(text: string, line: number, { lists }: ReadOptions): Promise<RecordReader> {
-  if (lists === undefined && /^\{\s*"log"\s*:\s*\{/.test(text)) return new HarReader(line);
   const [first] = text;
   if (first === '<') {
     if (lists === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');

@@ -14,7 +14,7 @@ export type Entry = {
   readonly kind?: KindName | undefined;
   /** The list that it is from, of those that were asked for. */
   readonly list?: string | undefined;
-} & ({ readonly value: RawRecord } | { readonly problem: string; readonly isTooLong?: boolean });
+} & ({ readonly value: RawRecord } | { readonly problem: string });
 
 /** A reader is given a file in pieces of at most 64 KiB, then `end` once. */
 export interface RecordReader {
@@ -29,10 +29,7 @@ export function problemAt(line: number, problem: string, source = ''): Entry {
   return { line, problem, text: () => oneLine(source) };
 }
 
-export const tooLong = (line: number, advice = ''): Entry => ({
-  ...problemAt(line, `longer than 1 MiB${advice}`),
-  isTooLong: true,
-});
+export const tooLong = (line: number, advice = ''): Entry => problemAt(line, `longer than 1 MiB${advice}`);
 
 const EXCERPT = 40;
 
@@ -57,7 +54,7 @@ export class FormatError extends Error {
 export class NoRecordsError extends FormatError {
   override name = 'NoRecordsError';
 
-  constructor(sentence = 'it has no records') {
-    super(sentence);
+  constructor() {
+    super('it has no records');
   }
 }

@@ -26,7 +26,6 @@ interface OpenArray {
 
 export class JsonReader implements RecordReader {
   readonly #lists: readonly string[];
-  readonly #longest: number;
   readonly #arrays: OpenArray[] = [];
   #found: Entry[] = [];
   #held: Buffer = Buffer.alloc(0);
@@ -51,10 +50,9 @@ export class JsonReader implements RecordReader {
    * `lists` names members that hold lists of records, by their path in an object, such as `db.data.posts`. The rest of the
    * object is passed over.
    */
-  constructor(firstLine: number, lists: readonly string[] = [], longest = LONGEST_RECORD) {
+  constructor(firstLine: number, lists: readonly string[] = []) {
     this.#line = firstLine;
     this.#lists = lists;
-    this.#longest = longest;
   }
 
   read(piece: Buffer): Entry[] {
@@ -62,7 +60,7 @@ export class JsonReader implements RecordReader {
     this.#at -= this.#start;
     this.#start = 0;
     while (this.#at < this.#held.length) this.#step();
-    const isLong = this.#at - this.#start > this.#longest;
+    const isLong = this.#at - this.#start > LONGEST_RECORD;
     this.#isTooLong ||= isLong;
     if (isLong || this.#hadList) this.#start = Math.max(this.#start, this.#at - LONGEST_NAME);
     return this.#takeFound();
@@ -169,7 +167,7 @@ export class JsonReader implements RecordReader {
   #endValue(): void {
     const bytes = this.#held.subarray(this.#start, this.#at);
     const isPassedOver = this.#hadList;
-    const isTooLong = this.#isTooLong || bytes.length > this.#longest;
+    const isTooLong = this.#isTooLong || bytes.length > LONGEST_RECORD;
     this.#start = this.#at;
     this.#hadList = false;
     this.#isTooLong = false;

@@ -1,13 +1,12 @@
-// An old PHP site, saved in two ways: mirrored, and from what a browser recorded.
+// An old PHP site is mirrored.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { launch } from '../../support/browser-launch.ts';
 import { ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
-import { into, newPath, recordsIn } from '../../support/importing.ts';
-import { mirror, namesIn } from '../../support/mirror-site.ts';
+import { newPath, recordsIn } from '../../support/importing.ts';
+import { mirror } from '../../support/mirror-site.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
 import { atEnd } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
@@ -70,22 +69,5 @@ describe.skipIf(skipWithout('php'))('an old PHP site', () => {
     expect(readFileSync(left, 'utf8')).toBe('');
     expect(difference(await recordsIn(database), records)).toEqual([]);
     expect(records.join()).toContain(`Tom & \\"Jerry\\" O'Neill 302`);
-  });
-
-  test.skipIf(skipWithout('chromium'))('what a browser recorded gives the same records', async () => {
-    const file = join(tempFolder(), 'old.har');
-    const browser = await launch();
-    const context = await browser.newContext({ recordHar: { path: file } });
-    const page = await context.newPage();
-    await page.goto(`${site}/all`, { waitUntil: 'networkidle' });
-    await context.close();
-    await browser.close();
-    const database = newPath();
-    const { code, stderr } = await into(database, [...MENDING, file]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('left empty: ')]);
-    expect(await namesIn(database)).toHaveLength(8);
-    const found = await recordsIn(database);
-    expect(found).toHaveLength(32);
-    expect(found.filter((record) => !records.includes(record)).slice(0, 2)).toEqual([]);
   });
 });
