@@ -36,7 +36,8 @@ export interface StartOptions {
 
 export type StartServer = (config: Config, log: Logger, options: StartOptions) => Promise<LocalServer>;
 
-const serving = new Set<Worker>();
+/** The workers that serve, each with its place. */
+const serving = new Map<Worker, Place>();
 let isStopping = false;
 
 export async function supervise(
@@ -78,29 +79,36 @@ async function choosePort({ host, port }: Config): Promise<void> {
 }
 
 /** Starts one worker; resolves to its address when it serves. */
-async function start(log: Logger): Promise<string> {
+async function start(log: Logger, place = addPlace()): Promise<string> {
   if (isStopping) throw new Error('the server is stopping');
   // Each question that waits for its answer listens.
   const worker = cluster.fork().setMaxListeners(0);
   const started = Promise.withResolvers<string>();
   worker.on('message', ([name, message]) => void worker.emit(name, message));
   worker.once('serving', (url) => {
-    serving.add(worker);
+    serving.set(worker, place);
     started.resolve(url);
   });
   worker.once('exit', (code, signal) => {
     // One that ended by itself has said why.
     started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
     if (!serving.delete(worker) || isStopping) return;
-    void keepCounters(worker);
+    keepCounters(place);
     log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
-    replace(log);
+    replace(log, place);
   });
   return started.promise;
 }
 
 /** In a second: a lasting cause of death must not loop. */
-const replace = (log: Logger) => setTimeout(() => isStopping || start(log).catch(() => replace(log)), 1000);
+const replace = (log: Logger, place: Place) =>
+  setTimeout(() => isStopping || start(log, place).catch(() => replace(log, place)), 1000);
+
+function addPlace(): Place {
+  const place = { before: Promise.resolve([]), last: [] };
+  places.push(place);
+  return place;
+}
 
 async function stopWorkers(): Promise<void> {
   isStopping = true;
@@ -117,35 +125,50 @@ function findHealth(): Promise<Health> {
 }
 
 type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-/** What each worker said last, and what those that died have counted: no sum of counters falls. */
-const said = new Map<Worker, Metrics>();
-let gone: Metrics = [];
 
-async function addUpMetrics() {
-  const asked = askWorkers<Metrics>('metrics', (worker, metrics) => said.set(worker, metrics));
-  await Promise.allSettled(asked);
-  const all = [...said.values(), gone];
-  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await Registry.aggregate(all).metrics() };
+/** What the workers of one place have counted: a worker that dies is replaced in its place. */
+interface Place {
+  /** Those that died. */
+  before: Promise<Metrics>;
+  /** What the present one reported last. */
+  last: Metrics;
 }
 
-async function keepCounters(worker: Worker): Promise<void> {
-  const last = said.get(worker);
-  said.delete(worker);
-  if (last === undefined) return;
-  const counters = last.filter(({ type }) => String(type) !== 'gauge');
-  gone = await Registry.aggregate([gone, counters]).getMetricsAsJSON();
+/**
+ * No counter falls, since a fall counts as a restart. So places are added up in one order: in another one, sums of fractions
+ * may differ in their last digit.
+ */
+const places: Place[] = [];
+
+const isGauge = ({ type }: Metrics[number]) => String(type) === 'gauge';
+const countersOf = (metrics: Metrics) => metrics.filter((metric) => !isGauge(metric));
+
+const addCounters = async (before: Promise<Metrics>, last: Metrics): Promise<Metrics> =>
+  Registry.aggregate([await before, countersOf(last)]).getMetricsAsJSON();
+
+async function addUpMetrics() {
+  await Promise.allSettled(askWorkers<Metrics>('metrics', (place, metrics) => (place.last = metrics)));
+  const gauges = places.map(({ last }) => last.filter(isGauge));
+  const counters = await Promise.all(places.map(({ before, last }) => addCounters(before, last)));
+  const text = await Registry.aggregate([...counters, ...gauges]).metrics();
+  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text };
+}
+
+function keepCounters(place: Place): void {
+  place.before = addCounters(place.before, place.last);
+  place.last = [];
 }
 
 /** That of a worker fails if it has just died or takes more than two seconds. */
 function askWorkers<Answer>(
   question: 'health' | 'metrics',
-  onAnswer?: (worker: Worker, answer: Answer) => void,
+  onAnswer?: (place: Place, answer: Answer) => void,
 ): Promise<Answer>[] {
-  return [...serving].map(async (worker) => {
+  return [...serving].map(async ([worker, place]) => {
     // Without a callback, a worker that has just died would end this process with an 'error' event.
     worker.send(question, () => {});
     const [answer] = await once(worker, question, { signal: AbortSignal.timeout(2000) });
-    if (serving.has(worker)) onAnswer?.(worker, answer);
+    if (serving.has(worker)) onAnswer?.(place, answer);
     return answer as Answer;
   });
 }

@@ -32,6 +32,23 @@ const workersOf = ({ child: { pid } }: Server) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
 const workers = () => workersOf(server);
 
+/** The counters and the parts of histograms, each with its labels. */
+function readCounters(text: string): Map<string, number> {
+  const counters = new Map<string, number>();
+  for (const part of text.split(/^# HELP .*\n# TYPE /m)) {
+    const [type = '', ...lines] = part.split('\n');
+    if (/ (?:counter|histogram)$/.test(type))
+      for (const line of lines) counters.set(line.replace(/ \S+$/, ''), Number(line.replace(/^.* /, '')));
+  }
+  return counters;
+}
+
+/** How many sockets listen on the port: each worker has one. */
+function countListening({ port }: Server): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`;
+  return readFileSync('/proc/net/tcp', 'utf8').split(local).length - 1;
+}
+
 /** Requests on a new connection each, so that the workers take turns. */
 const askAnew = (path: string) => ask(server, path, { headers: { connection: 'close' } });
 
@@ -92,6 +109,8 @@ describe('two workers', () => {
   });
 
   it('a probe does not wait for one that does not answer, as metrics do', async () => {
+    // The one that replaces the dead one serves.
+    await until('it', () => countListening(server) === 2);
     const [first] = workers() as [number];
     process.kill(first, 'SIGSTOP');
     const metrics = ask(admin, '/metrics').then(() => 'metrics');
@@ -106,6 +125,25 @@ describe('two workers', () => {
     const probes = Array.from({ length: 40 }, () => ask(admin, '/readyz'));
     expect(new Set((await Promise.all(probes)).map(({ status }) => status))).toEqual(new Set([200]));
     expect(server.log.filter((line) => line.includes('MaxListeners'))).toEqual([]);
+  });
+
+  it('no counter falls when workers die, one of them or all at once', async () => {
+    const everyone = workers();
+    for (const dying of [everyone.slice(0, 1), workers]) {
+      for (let i = 0; i < 10; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
+      const before = readCounters((await ask(admin, '/metrics')).body);
+      expect(before.size).toBeGreaterThan(50);
+      const killed = typeof dying === 'function' ? dying() : dying;
+      for (const pid of killed) process.kill(pid, 'SIGKILL');
+      const scrape = async () => {
+        const after = readCounters((await ask(admin, '/metrics')).body);
+        expect([...before].filter(([name, count]) => !((after.get(name) ?? 0) >= count))).toEqual([]);
+      };
+      await scrape();
+      await until('it', async () => workers().length === 2 && !workers().some((pid) => killed.includes(pid)));
+      await until('it', async () => (await ask(admin, '/readyz')).status === 200);
+      await scrape();
+    }
   });
 
   it('stop together on a signal', async () => {
