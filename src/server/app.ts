@@ -66,7 +66,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   app.register(async (data) => {
     addHeaders(data, jsonHeaders(config.corsOrigin));
     // They ask how things are, so no limit applies to them.
-    data.register(probes, { unready: health.unready });
+    data.register(probes, { health: health.find, saysWhy: false });
     data.register(async (limited) => {
       limit(limited);
       registerData(limited, parts);
@@ -85,7 +85,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   });
 
   const openConnections = () => countConnections(app.server);
-  return { app, drain: health.drain, sources: { counts, openConnections, store, unready: health.unready } };
+  return { app, drain: health.drain, sources: { counts, openConnections, store, health: health.find } };
 }
 
 interface Parts extends DescriptionOptions {

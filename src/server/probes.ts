@@ -1,5 +1,4 @@
-// Whether the process lives, and whether it can serve: the state, and the probes that ask for it. The reason is on the admin
-// port only: reasons may name files and hosts.
+// Whether the process lives, and whether it can serve: the state, and the probes that ask for it.
 
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
@@ -8,31 +7,39 @@ import { JSON_TYPE, RECEIVED_OVER } from '../api/http/headers.ts';
 import { PROBE } from '../api/http/observations.ts';
 import type { Reader } from '../stores/reader.ts';
 
+export interface Health {
+  /** Why requests should go elsewhere; undefined when they may come. */
+  readonly unready?: string | undefined;
+  /** What an operator should see although requests are answered, such as why newer data is not served. */
+  readonly warning?: string | undefined;
+}
+
 /** Whether the server can serve: not while it stops, and not while its data cannot be read. */
-export function createHealth(store: Pick<Reader, 'fault'>) {
+export function createHealth(store: Pick<Reader, 'fault' | 'waiting' | 'warning'>) {
   const state = { isDraining: false };
   return {
     state,
     drain() {
       state.isDraining = true;
     },
-    /** Why requests should go elsewhere; undefined when they may come. */
-    async unready(): Promise<string | undefined> {
-      return state.isDraining ? 'The server is stopping.' : await store.fault();
-    },
+    find: async (): Promise<Health> => ({
+      unready: state.isDraining ? 'The server is stopping.' : await store.fault(),
+      warning: store.waiting?.() ?? store.warning?.(),
+    }),
   };
 }
 
-interface Readiness {
-  /** Why requests should go elsewhere; undefined when they may come. */
-  readonly unready: () => Promise<string | undefined>;
+interface ProbeOptions {
+  readonly health: () => Promise<Health>;
+  /** On the admin port only: reasons may name files and hosts. */
+  readonly saysWhy: boolean;
 }
 
 const Alive = Type.Object({ status: Type.Literal('ok') });
-const Ready = Type.Object({ status: Type.Literal('ready') });
-const NotReady = Type.Object({ status: Type.Literal('not ready') });
+const Ready = Type.Object({ status: Type.Literal('ready'), warning: Type.Optional(Type.String()) });
+const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.Optional(Type.String()) });
 
-export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }, done) => {
+export const probes: FastifyPluginCallbackTypebox<ProbeOptions> = (app, { health, saysWhy }, done) => {
   app.get(
     '/healthz',
     { config: { operation: PROBE }, schema: { hide: true, response: { 200: Alive } } },
@@ -46,10 +53,10 @@ export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }
     '/readyz',
     { config: { operation: PROBE }, schema: { hide: true, response: { 200: Ready, 503: NotReady } } },
     async (_request, reply) => {
-      const isReady = (await unready()) === undefined;
-      return isReady
-        ? sendFresh(reply, 200, { status: 'ready' })
-        : sendFresh(reply, 503, { status: 'not ready' });
+      const { unready, warning } = await health();
+      return unready === undefined
+        ? sendFresh(reply, 200, { status: 'ready', ...(saysWhy && { warning }) })
+        : sendFresh(reply, 503, { status: 'not ready', ...(saysWhy && { reason: unready }) });
     },
   );
   done();

@@ -118,10 +118,6 @@ export async function serve(
     (registering ??= import('./telemetry/metric-table.ts').then(({ createRegistry }) =>
       createRegistry({ ...sources, droppedLines }),
     ));
-  const health = async () => ({
-    unready: await sources.unready(),
-    waiting: store.waiting?.() ?? store.warning?.(),
-  });
   let admin: Admin | undefined;
 
   async function close(): Promise<void> {
@@ -137,7 +133,7 @@ export async function serve(
     const adminPort = opensAdmin ? config.adminPort : undefined;
     admin = await openAdmin({
       config: { ...config, adminPort },
-      health,
+      health: sources.health,
       observe: telemetry.observe,
       async metrics() {
         const all = await registry();
@@ -146,7 +142,7 @@ export async function serve(
     });
     // The public port comes last: clients that find it open are served.
     const url = await listen(app, config, socket);
-    return { url, adminUrl: admin?.url, registry, health, stop };
+    return { url, adminUrl: admin?.url, registry, health: sources.health, stop };
   } catch (error) {
     await close();
     throw error;

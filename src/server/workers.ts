@@ -7,9 +7,10 @@ import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Observer } from '../api/http/observations.ts';
 import type { Config } from '../config/settings.ts';
-import { type Health, openAdmin } from './admin.ts';
+import { openAdmin } from './admin.ts';
 import { AlreadyReported } from './already-reported.ts';
 import type { SocketOptions } from './listen.ts';
+import type { Health } from './probes.ts';
 
 export interface RunningServer {
   /** The URLs that it listens on. */

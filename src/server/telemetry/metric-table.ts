@@ -70,7 +70,7 @@ export const METRICS: readonly Metric[] = [
     name: 'vitrine_ready',
     type: 'gauge',
     help: '1 while requests can be answered, as `/readyz` says; with several workers: while any of them can.',
-    read: async ({ unready }) => ((await unready()) === undefined ? 1 : 0),
+    read: async ({ health }) => ((await health()).unready === undefined ? 1 : 0),
     alert: {
       name: 'VitrineNotReady',
       expr: 'vitrine_ready == 0',

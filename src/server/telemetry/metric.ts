@@ -10,7 +10,7 @@ export interface MetricsSources {
   readonly store: Pick<Reader, 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'>;
   readonly droppedLines: () => number;
   /** Why requests cannot be answered; undefined when they can. */
-  readonly unready: () => Awaitable<string | undefined>;
+  readonly health: () => Awaitable<{ readonly unready?: string | undefined }>;
 }
 
 export interface Sample {
