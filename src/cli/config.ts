@@ -1,6 +1,7 @@
 // `vitrine config`: the settings in force, and where each of them comes from.
+
 import { type Environment, explicitSettings, type Flags, lookalikes, readConfig } from '../config/config.ts';
-import { shownDatabase } from '../config/database-url.ts';
+import { servesSamples, shownDatabase } from '../config/database-url.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { readToken } from '../config/secrets.ts';
 import {
@@ -46,7 +47,7 @@ export const command = (context: CommandContext) =>
 function listSettings(flags: Flags, all: Environment, hasFiles: boolean, samples: boolean): SettingRow[] {
   const environment = hasFiles ? { ...all, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined } : all;
   const config = readConfig(flags, environment);
-  const source = hasFiles ? 'files' : samples && config.databaseUrl === undefined ? '--samples' : undefined;
+  const source = hasFiles ? 'files' : samples && servesSamples(config) ? '--samples' : undefined;
   const rows = SETTING_NAMES.map(
     (name) =>
       (hasFiles && overruledByFiles(name)) ||

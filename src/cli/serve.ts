@@ -2,6 +2,7 @@
 
 import { findFilesUrl, publicOrigin } from '../config/addresses.ts';
 import { lookalikes, readConfig } from '../config/config.ts';
+import { servesSamples } from '../config/database-url.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { type Config, SETTING_NAMES } from '../config/settings.ts';
 import type { ReadingOptions } from '../import/import.ts';
@@ -72,13 +73,14 @@ async function runServe(
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
     throw new UsageError('--map, and what else says how files are read, goes with files to serve');
   const config = readConfig(settings, context.environment);
-  if (config.databaseUrl === undefined && !samples)
+  if (servesSamples(config) && !samples)
     throw new ConfigError([
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
       ...lookalikes(context.environment),
     ]);
-  const usual =
-    config.databaseUrl === undefined ? readConfig(settings, { ...UNCACHED, ...context.environment }) : config;
+  const usual = servesSamples(config)
+    ? readConfig(settings, { ...UNCACHED, ...context.environment })
+    : config;
   const { config: rehearsed, notes } = await applyRehearsal(rehearsal, usual, context);
   await startServe(rehearsed, notes, context);
 }

@@ -119,9 +119,8 @@ async function namedSubjects(
   items: string[],
 ): Promise<NamedSubject[]> {
   if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
-  const { LARGEST_ID } = await import('../records/schemas.ts');
+  const { isId } = await import('../records/schemas.ts');
   const { userKey, userNameFault } = await import('../records/user-name.ts');
-  const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
   const wrong = items.find((id) => !isId(id));
   if (wrong !== undefined)
     throw new UsageError(`--item takes the id of a post or shot, not ${JSON.stringify(wrong)}`);

@@ -116,6 +116,9 @@ interface ServedData extends ServedFiles {
   readonly databaseUrl: string | undefined;
 }
 
+/** Without a database, the sample users are served. */
+export const servesSamples = ({ databaseUrl }: Pick<ServedData, 'databaseUrl'>) => databaseUrl === undefined;
+
 export function describeData({ files, databaseUrl }: ServedData): string {
   if (files !== undefined) return files.join(', ');
   return databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);

@@ -31,6 +31,7 @@ export const ZERO_DATE = '0000-00-00 00:00:00';
 export const LARGEST_ID = String(2n ** 63n - 1n);
 /** What the schema of an id says; the format is registered here. */
 export const ID = { pattern: '^[1-9][0-9]{0,18}$', format: 'positive-int64' };
+const PLAIN_ID = new RegExp(ID.pattern);
 
 // What a regular expression cannot express, or only slowly.
 FormatRegistry.Set('positive-int64', fitsInt64);
@@ -40,6 +41,9 @@ FormatRegistry.Set('calendar-date-time', hasRealDay);
 function fitsInt64(digits: string): boolean {
   return digits.length < LARGEST_ID.length || (digits.length === LARGEST_ID.length && digits <= LARGEST_ID);
 }
+
+/** Whether a text is the id of a user or an item. */
+export const isId = (text: string) => PLAIN_ID.test(text) && fitsInt64(text);
 
 function hasRealDay(text: string): boolean {
   if (text.startsWith('0000')) return text === ZERO_DATE;

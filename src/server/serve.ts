@@ -1,4 +1,5 @@
 // Opens the data, listens, and stops without dropping requests.
+
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
@@ -8,7 +9,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { findSamplesUrl } from '../config/addresses.ts';
-import { describeData } from '../config/database-url.ts';
+import { describeData, servesSamples } from '../config/database-url.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { type Config, listMounts, type Rehearsal } from '../config/settings.ts';
 import type { ServeHooks } from '../import/serve-files.ts';
@@ -63,7 +64,7 @@ export async function serveUntilStopped(
     },
   });
   if (cluster.isPrimary) {
-    if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
+    if (servesSamples(config)) log.info('DATABASE_URL is not set: serving sample users');
     for (const warning of warnings) log.warn(warning);
   }
   const socket = inheritedSocket(environment, ids);
@@ -175,7 +176,7 @@ async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace
 
 /** Warns if the data was built with another MEDIA_URL. */
 async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
-  if (config.databaseUrl === undefined) return;
+  if (servesSamples(config)) return;
   const [linked, served] = [await store.mediaUrl(), findMediaUrl(config)];
   if (linked !== undefined && linked !== served)
     log.warn(
@@ -195,9 +196,9 @@ async function unlessAborted<T>(
 
 /** Logs the addresses, the data, and lines to try. */
 function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
-  const { databaseUrl, workers } = config;
-  log.info({ url, adminUrl, data: printable(describeData(config)), workers }, 'serving');
-  if (databaseUrl === undefined && !url.startsWith('unix:'))
+  const data = printable(describeData(config));
+  log.info({ url, adminUrl, data, workers: config.workers }, 'serving');
+  if (servesSamples(config) && !url.startsWith('unix:'))
     log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
+import { servesSamples } from '../../config/database-url.ts';
 import type { Mount } from '../../config/mount.ts';
 import { packageFile, VERSION } from '../../config/package-files.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
@@ -85,8 +86,7 @@ const listShown = (config: Config) =>
 export function createDocument(generated: OpenApi, config: Config, users: ExampleUsers): object {
   const shown = listShown(config);
   // The sample users stand in the generated document.
-  const named = (item: PathItem = {}) =>
-    config.databaseUrl === undefined ? item : withExamples(item, users);
+  const named = (item: PathItem = {}) => (servesSamples(config) ? item : withExamples(item, users));
   const paths = Object.entries(generated.paths ?? {}).map(([path, item]) => [path, named(item)] as const);
   const shared = shareResponses(paths);
   return {

@@ -1,6 +1,7 @@
 // The users that the pages begin with. By default those with the lowest ids: they stay the same while users come and
 // go, so that asking again and again never lists the others.
 
+import { servesSamples } from '../../config/database-url.ts';
 import type { Config } from '../../config/settings.ts';
 import type { Family } from '../../records/kinds.ts';
 import { SAMPLE_PEOPLE } from '../../records/samples.ts';
@@ -13,17 +14,15 @@ const NOBODY: ExampleUsers = { microblog: [], portfolio: [] };
 
 /** Without the directory, pages about missing users name only those that the operator chose, and the samples. */
 export const createSuggestedUsers = (
-  { directory, exampleUsers, databaseUrl }: Config,
+  config: Config,
   users: () => Awaitable<ExampleUsers>,
 ): (() => Awaitable<ExampleUsers>) =>
-  directory || exampleUsers !== 'auto' || databaseUrl === undefined ? users : () => NOBODY;
+  config.directory || config.exampleUsers !== 'auto' || servesSamples(config) ? users : () => NOBODY;
 
 /** Their names; a new object whenever the data may have changed. */
-export function createExampleUsers(
-  { exampleUsers, databaseUrl }: Config,
-  store: Reader,
-): () => Awaitable<ExampleUsers> {
-  const given = exampleUsers === 'auto' && databaseUrl === undefined ? SAMPLE_PEOPLE : exampleUsers;
+export function createExampleUsers(config: Config, store: Reader): () => Awaitable<ExampleUsers> {
+  const { exampleUsers } = config;
+  const given = exampleUsers === 'auto' && servesSamples(config) ? SAMPLE_PEOPLE : exampleUsers;
   let known: { version: number; users: Promise<ExampleUsers> } | undefined;
   return () => {
     const version = store.version();

@@ -3,6 +3,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { findSamplesUrl } from '../../config/addresses.ts';
+import { servesSamples } from '../../config/database-url.ts';
 import type { Config } from '../../config/settings.ts';
 import { FIXTURE_PICTURES } from '../../records/samples.ts';
 import type { Awaitable } from '../../stores/reader.ts';
@@ -38,5 +39,5 @@ export const openapi: FastifyPluginCallbackTypebox<DescriptionOptions> = (app, o
 /** The examples are sample users; their pictures are here if they are served. */
 export function documentText(users: ExampleUsers, { config, describe }: DescriptionOptions): string {
   const text = JSON.stringify(describe(users));
-  return config.databaseUrl === undefined ? text.replaceAll(FIXTURE_PICTURES, findSamplesUrl(config)) : text;
+  return servesSamples(config) ? text.replaceAll(FIXTURE_PICTURES, findSamplesUrl(config)) : text;
 }

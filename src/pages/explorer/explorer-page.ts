@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { servesSamples } from '../../config/database-url.ts';
 import { listPictureOrigins } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
@@ -41,7 +42,7 @@ export type ExplorerPage = (users: Names, noData: boolean) => string;
 export function createExplorerPage(config: Config): ExplorerPage {
   const mounts = listMounts(config);
   const look = createLook(config);
-  const samples = config.databaseUrl === undefined;
+  const samples = servesSamples(config);
   let template: string | undefined;
 
   /** Reads the files when the page is first asked for. */

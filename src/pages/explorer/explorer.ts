@@ -7,6 +7,7 @@ import { RequestError } from '../../api/http/errors.ts';
 import { INERT } from '../../api/http/headers.ts';
 import { type ExampleUsers, forUsers } from '../../api/openapi/example-users.ts';
 import { findSamplesUrl } from '../../config/addresses.ts';
+import { servesSamples } from '../../config/database-url.ts';
 import type { Config } from '../../config/settings.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../../variants.ts';
@@ -77,7 +78,7 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
         ...typed(siteLogo.type, EACH_TIME),
       });
   }
-  if (config.databaseUrl === undefined || config.files !== undefined) {
+  if (servesSamples(config) || config.files !== undefined) {
     const headers = { ...INERT, ...readable, ...typed(SVG, A_DAY) };
     const picture = memoize((name) => createAsset(readSample(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
@@ -99,7 +100,7 @@ function readSample(name: string): Buffer {
 /** The card's script with the table of variants in it, and whether there are pages of people to link to. */
 function cardScript(config: Config): string {
   // A space never matches: no address counts as that of a sample.
-  const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : ' ';
+  const samples = servesSamples(config) ? findSamplesUrl(config) : ' ';
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];

@@ -6,10 +6,6 @@ import { type Answer, type History, type ItemSize, MOST_BYTES, type Reader } fro
 import { unpackedText } from '../../stores/sql/packing.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 
-/** Ids are 1 to 2^63-1. */
-const LARGEST_ID = 2n ** 63n - 1n;
-export const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
-
 /** One id in N, whether they are numbered one by one or not: a multiplicative hash. */
 const isOneIn = (many: bigint, id: string) =>
   BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 32n / many;

@@ -1,6 +1,7 @@
 // Pictures on the pages of people: which may be loaded, in which sizes, and what is shown where there is none.
 
 import { findSamplesUrl } from '../../config/addresses.ts';
+import { servesSamples } from '../../config/database-url.ts';
 import { listPictureOrigins } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
 import { listMounts } from '../../config/settings.ts';
@@ -32,7 +33,7 @@ export type PictureSource = (url: string) => Source | undefined;
 export function createPictureSource(config: Config, root: string): (known?: KnownPictures) => PictureSource {
   const allowed = listPictureOrigins(config);
   const own = listMounts(config).flatMap(({ base }) => base.origin ?? []);
-  const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : undefined;
+  const samples = servesSamples(config) ? findSamplesUrl(config) : undefined;
 
   function find(url: string): string | undefined {
     if (url === '') return undefined;
