@@ -138,13 +138,13 @@ function send(
 ): Awaitable<void> {
   if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
   if (found === undefined) return sendMissing(lookups, reply, asked.key);
-  lookups.tagUser?.(reply.raw, lookups.family, asked.key);
+  lookups.tagUser?.(reply, lookups.family, asked.key);
   lookups.sendAnswer(reply, operation, found, asked.known);
 }
 
 async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {
   const { store, takedownStatus, family, tagUser } = lookups;
   const code = await missingUser(store, takedownStatus, family, key);
-  tagUser?.(reply.raw, family, key);
+  tagUser?.(reply, family, key);
   sendFailure(reply, code);
 }

@@ -39,7 +39,7 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     if (reply.statusCode === 404 || reply.statusCode === 410) {
       addVary(reply, 'Accept');
       // A proxy would keep the JSON of a program, and hand it to browsers for a day.
-      for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
+      for (const name of LONG_CACHING_HEADERS) reply.removeHeader(name);
     }
     const { code, message }: { code: ErrorCode; message: string } = JSON.parse(payload.toString());
     const title = TITLES[code];

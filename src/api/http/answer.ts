@@ -24,15 +24,16 @@ type AnswerConfig = CacheSettings & Pick<Config, 'corsOrigin'>;
  * sent between the reads of others (least of interleaved rounds on a quiet machine).
  */
 export function createAnswerWriter(config: AnswerConfig, observe: Observer): SendAnswer {
-  const { corsOrigin } = config;
-  const vary = corsOrigin === '*' || corsOrigin.length === 0 ? 'Accept-Encoding' : 'Origin, Accept-Encoding';
   /** As Node takes them: names and values in turn. */
-  const common = Object.entries({ ...caching(config), vary, ...jsonHeaders(corsOrigin) }).flat();
+  const common = Object.entries({ ...caching(config), ...jsonHeaders(config.corsOrigin) }).flat();
 
   return function writeAnswer(reply, operation, { etag, body, isGzip = false }, known) {
     const response = reply.raw;
     const request = response.req;
     const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
+    // Those that hooks have set.
+    for (const [name, value] of Object.entries(addVary(reply, 'Accept-Encoding').getHeaders()))
+      headers.push(name, String(value));
     const sent = known === ANY ? null : body;
     if (isGzip && sent !== null) headers.push('content-encoding', 'gzip');
     if (sent === null) response.writeHead(304, headers);

@@ -75,7 +75,7 @@ export function sendFailure(
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
   // What was found may have failed while it was sent.
-  if (!isUnknown) for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
+  if (!isUnknown) for (const name of LONG_CACHING_HEADERS) reply.removeHeader(name);
   return reply
     .code(status)
     .type(JSON_TYPE)

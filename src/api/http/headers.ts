@@ -1,6 +1,5 @@
 // The sets of headers that answers share: how long caches keep them, and who may read them.
 
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../../config/settings.ts';
 
@@ -49,10 +48,6 @@ export const oneOrigin = (origin: string): Headers => ({
   'access-control-allow-origin': origin,
   'access-control-expose-headers': EXPOSED,
 });
-
-export function setHeaders(response: ServerResponse, headers: Headers): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-}
 
 /** Adds headers to every reply of this context that does not set them itself. */
 export function addHeaders(app: FastifyInstance, headers: Headers): void {

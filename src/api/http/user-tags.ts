@@ -1,10 +1,10 @@
 // The tag of its user on an answer, by which the caches of PURGE are purged, so that they may keep the answer for a day.
 
-import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import type { Family } from '../../records/kinds.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
 import { allowsSharedCaching } from './cache-control.ts';
-import { type CacheSettings, type Headers, setHeaders } from './headers.ts';
+import type { CacheSettings, Headers } from './headers.ts';
 
 const A_DAY = 86_400;
 
@@ -22,9 +22,9 @@ export function createUserTags({ cacheControl, purge }: CacheSettings) {
     : {};
 
   /** `isLasting`: every change of the answer is followed by a purge, so caches may keep it for a day. */
-  return function tagUser(response: ServerResponse, family: Family, userKey: string, isLasting = true): void {
+  return function tagUser(reply: FastifyReply, family: Family, userKey: string, isLasting = true): void {
     if (kinds.length === 0) return;
-    response.setHeader('Cache-Tag', `${SITE_TAG},${userTag(family, userKey)}`);
-    if (isLasting) setHeaders(response, longCaching);
+    reply.header('cache-tag', `${SITE_TAG},${userTag(family, userKey)}`);
+    if (isLasting) reply.headers(longCaching);
   };
 }

@@ -55,7 +55,7 @@ function createFeedSender(
     const newest = await readNewest(store, variant, key);
     if (newest === undefined) return sendAbsence(reply, username);
     const etag = joinEtags(version(), newest.profile.etag, newest.etag);
-    tagUser(reply.raw, family, key);
+    tagUser(reply, family, key);
     return sendRendered(reply, { ...headers, ...caching(config), etag }, () =>
       write(buildFeed(parsePerson(variant, newest))),
     );

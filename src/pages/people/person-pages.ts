@@ -178,7 +178,7 @@ function createPageSender(
     const pictures = await readPictures(part.texts());
     const tags = [version(), part.profile.etag, part.etag, ...picturesTag(pictures)];
     const headers = { ...page, ...(isKept ? caching(config) : PRIVATE), etag: joinEtags(...tags) };
-    tagUser(reply.raw, family, key, isLasting);
+    tagUser(reply, family, key, isLasting);
     return sendRendered(reply, headers, () => render(parsePerson(variant, part), pictures));
   };
 }

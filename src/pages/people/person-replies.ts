@@ -73,7 +73,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const person = () => parsePerson(variant, found, template.mostItems);
       const { text, isIncomplete = false } = isKnown ? NOTHING : await template.render(person());
       if (isIncomplete) tags.push('incomplete');
-      tagUser(reply.raw, family, key, isShared(template.headers) && !isIncomplete);
+      tagUser(reply, family, key, isShared(template.headers) && !isIncomplete);
       sendRendered(reply, { ...template.headers, etag: joinEtags(...tags) }, () => text);
       return true;
     },
@@ -82,7 +82,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
 
     async sendAbsence(reply: FastifyReply, name: string, isLasting = true): Promise<FastifyReply> {
       const code = await absence(name);
-      tagUser(reply.raw, family, userKey(name), isLasting);
+      tagUser(reply, family, userKey(name), isLasting);
       return sendFailure(reply, code);
     },
   };

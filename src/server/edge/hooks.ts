@@ -1,11 +1,12 @@
 // What is decided of each request before its route: limits for clients, who may read, and which methods there are.
 
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { sendFailure } from '../../api/http/errors.ts';
-import { type Headers, METHODS, oneOrigin, setHeaders } from '../../api/http/headers.ts';
+import { type Headers, METHODS, oneOrigin } from '../../api/http/headers.ts';
 import type { Observer } from '../../api/http/observations.ts';
 import type { Config } from '../../config/settings.ts';
 import type { Clients } from './clients.ts';
@@ -77,8 +78,7 @@ export function addLimits(
       return void sendFailure(reply, 'OVERLOADED');
     }
     const allowance = rateLimit?.(request.raw);
-    // On the response itself, since answers may be written past the reply.
-    if (allowance !== undefined) setHeaders(reply.raw, allowance.headers);
+    if (allowance !== undefined) reply.headers(allowance.headers);
     if (!allowance?.refused) return done();
     sendFailure(reply, 'RATE_LIMITED');
   });
@@ -86,7 +86,7 @@ export function addLimits(
 
 /** Clients with the same key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
 function clientKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
+  if (isIP(address) !== 6 || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }
@@ -106,7 +106,7 @@ export function originHeaders(
 export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
   if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
   app.addHook('onRequest', function setOriginHeaders(request, reply, done) {
-    setHeaders(reply.raw, originHeaders(config, request.raw));
+    reply.headers(originHeaders(config, request.raw));
     done();
   });
 }
