@@ -213,9 +213,15 @@ test('tables of your own are imported as the guide shows', async () => {
   expect(shown).toMatch(/portfolio profiles +1(.|\n)*shots +1/);
 });
 
-test('the recipe for types is what the front-ends load with', () => {
-  const [, code] = readFileSync(join(ROOT, 'test/front-ends/load.ts'), 'utf8').split(/\n(.*)/s);
-  expect(codeBlock('src/guides/recipes.md', 'React, Vue, TypeScript', 'ts')).toBe(`// load.ts\n${code}`);
+test.each([
+  ['React, Vue, TypeScript', 'ts', 'load.ts'],
+  ['In React', 'tsx', 'react.tsx'],
+  ['In Vue', 'ts', 'vue.ts'],
+  ['In plain TypeScript', 'ts', 'plain.ts'],
+])('the recipe "%s" is a front-end that is tested', (title, language, file) => {
+  const [, code = ''] = readFileSync(join(ROOT, 'test/front-ends', file), 'utf8').split(/\n(.*)/s);
+  const shown = codeBlock('src/guides/recipes.md', title, language).replace(/^\/\/ load\.ts\n/, '');
+  expect(shown.trim()).toBe(code.trim());
 });
 
 describe('in a checkout', () => {

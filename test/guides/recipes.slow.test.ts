@@ -5,9 +5,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
+import { freePort } from '../support/free-port.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { npm, npmInstall } from '../support/npm.ts';
-import { codeBlock, readPage } from '../support/pages.ts';
+import { codeBlock, readPage, section } from '../support/pages.ts';
+import { skipWithout } from '../support/programs.ts';
+import { runNginx } from '../support/proxies.ts';
 import { ask, json, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
 
@@ -86,6 +89,41 @@ describeInBrowser('the recipes for a card', (eye) => {
     const plain = await eye.open(site.url, { javaScriptEnabled: false, origins: [server.url] });
     expect(await plain.locator('vitrine-profile > a').isVisible()).toBe(true);
     expect((await fetch(link as string)).status).toBe(200);
+  });
+});
+
+describeInBrowser('the recipe for a status page', (eye) => {
+  test('says that the site is up, and with which status it is down', async () => {
+    const page = block('A status page', 'html');
+    const statusOf = async (html: string) => {
+      const site = await startSite((_request, response) =>
+        response
+          .setHeader('content-type', 'text/html; charset=utf-8')
+          .end(`<!doctype html><title>x</title><link rel="icon" href="data:,">${html}`),
+      );
+      const opened = await eye.open(site.url, { origins: [server.url], expected: /status of 404/ });
+      const status = opened.locator('#status', { hasNotText: 'asking' });
+      await status.waitFor();
+      return await status.innerText();
+    };
+    expect(await statusOf(page)).toMatch(/^up, \d+ ms$/);
+    expect(await statusOf(page.replace('username/ada', 'username/nobody'))).toBe('down (404)');
+  });
+});
+
+describe.skipIf(skipWithout('nginx'))('the recipe for robots', () => {
+  test('answers them, and refuses those that are named', async () => {
+    const port = await freePort();
+    const [answer = '', refusal = ''] = [
+      ...section(GUIDE, 'robots.txt and AI crawlers').matchAll(/^```nginx\n(.*?)^```/gms),
+    ].map(([, code = '']) => code);
+    await runNginx(`server { listen 127.0.0.1:${port}; ${answer}${refusal} location / { return 204; } }`, [
+      port,
+    ]);
+    const get = (path: string, agent: string) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'user-agent': agent } });
+    expect(await (await get('/robots.txt', 'x')).text()).toMatch(/User-agent: GPTBot\n.*Disallow: \/\n/s);
+    expect([(await get('/', 'GPTBot/1.0')).status, (await get('/', 'Firefox')).status]).toEqual([403, 204]);
   });
 });
 
