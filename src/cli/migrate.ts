@@ -6,12 +6,19 @@ import { chooseDatabase, createCommand, examples, type SettingFlags } from './op
 
 export const command = (context: CommandContext) =>
   createCommand('migrate')
-    .addHelpText('after', examples('vitrine migrate', 'vitrine migrate --database-url site.db'))
-    .action(async (flags: SettingFlags) => {
+    .option(
+      '--compact',
+      'write a SQLite file anew, without unused space: needs twice its size as free disk space',
+      false,
+    )
+    .addHelpText('after', examples('vitrine migrate', 'vitrine migrate --compact'))
+    .action(async ({ compact, ...flags }: SettingFlags & { compact: boolean }) => {
       const url = chooseDatabase(flags, context);
-      const result = await migrateDatabase(url);
+      const { traces, ...result } = await migrateDatabase(url, { compact });
       const { from, to } = result;
       const what =
         from === to ? `has schema ${to} already` : `was migrated from schema ${from} to schema ${to}`;
-      context.report({ summary: `${shownDatabase(url)} ${what}`, result });
+      const lines = [`${shownDatabase(url)} ${what}`];
+      if (compact) lines.push('it was written anew, without unused space');
+      context.report({ summary: [...lines, traces ?? []].flat().join('\n'), result: { ...result, compact } });
     });

@@ -5,11 +5,8 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { UsageError } from '../stores/explain.ts';
 import { openArchive } from '../stores/open.ts';
-import type { Change } from '../stores/sql/changes.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/sql/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
-import { createRemoval } from '../tools/media/removal.ts';
-import { changedAddresses } from '../tools/notify/addresses.ts';
 import { openNotifying, readNotifyConfig } from '../tools/notify/notifying.ts';
 import type { CommandContext, CommandResult } from './context.ts';
 import {
@@ -24,6 +21,7 @@ import {
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
+  readonly users?: string;
   readonly item: string[];
   readonly undo: boolean;
   readonly list: boolean;
@@ -37,12 +35,14 @@ interface NamedSubject extends TakedownSubject {
 
 const HELP = `
 The data is deleted, and imports and mirrors do not bring it back: the database keeps a salted hash of each name and id.
-${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
+For a list of users, standard output has the addresses that caches may still answer, one a line, unless PURGE or NOTIFY is set.
+${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --users gone.txt > addresses.txt', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
 export const command = (context: CommandContext) =>
   createCommand('takedown', ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
-    .argument('[user...]', 'user names; letter case does not matter')
+    .argument('[user...]', 'user names; letter case does not matter; - reads a list from standard input')
     .addOption(familyOption('the family of the users or items'))
+    .option('--users <file>', 'a file of user names, one a line; - is standard input')
     .option('--item <id...>', 'ids of posts or shots', [])
     .option('--undo', 'let imports bring them again', false)
     .option('--list', 'list the takedowns: day, family, kind and the start of the hash', false)
@@ -55,43 +55,51 @@ export const command = (context: CommandContext) =>
     .addHelpText('after', HELP)
     .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, context));
 
-async function runTakedown(users: string[], flags: TakedownFlags, context: CommandContext): Promise<void> {
+async function runTakedown(args: string[], flags: TakedownFlags, context: CommandContext): Promise<void> {
   const { family, item, undo, list, from, ...settings } = flags;
-  const isNamed = users.length + item.length > 0;
-  if (Number(isNamed) + Number(list) + Number(from !== undefined) !== 1)
-    throw new UsageError('name users, items by --item ID, --list, or --from DATABASE');
-  if (undo && !isNamed) throw new UsageError('--undo goes with the users or items to allow again');
-  const subjects = isNamed ? await namedSubjects(family, users, item) : [];
+  const { file, names } = splitUsers(args, flags.users);
+  const isNamed = names.length + item.length > 0;
+  if ([isNamed, file !== undefined, list, from !== undefined].filter(Boolean).length !== 1)
+    throw new UsageError('name users, --users FILE, items by --item ID, --list, or --from DATABASE');
+  if (undo && !isNamed && file === undefined)
+    throw new UsageError('--undo goes with the users or items to allow again');
+  const subjects = isNamed ? await namedSubjects(family, names, item) : [];
   const database = chooseDatabase(settings, context);
   if (list) return context.report(listed(await readTakedowns(database)));
   const adopted = from === undefined ? undefined : await readTakedowns(from);
   await using writer = await openNotifying(database, context, { mustExist: true });
-  if (undo) return context.report(await undoTakedowns(writer, subjects));
+  if (undo && isNamed) return context.report(await undoTakedowns(writer, subjects));
 
-  const copies = createRemoval(chooseMediaDir(database, settings, context));
-  const keepNames = writer.hasSubscribers;
-  /** Reports what was removed, and the addresses that caches may still answer, if none is purged. */
-  const report = (lines: readonly string[], { changes, unerased, ...removed }: Removed) => {
-    const config = readNotifyConfig(context);
-    const addresses = keepNames ? [] : changes.flatMap((change) => changedAddresses(config, change));
-    if (addresses.length > 0) context.stderr.write(describeAddresses(addresses));
-    const result = { ...removed, pictures: copies.count(), addresses };
-    context.report({
-      summary: [...lines, removedLine(result)].join('\n'),
-      result,
-      failure:
-        unerased && `the takedown is done, but ${unerased} Run the command again when that has changed.`,
-    });
-  };
-
-  if (adopted !== undefined) {
-    const removed = await writer.adoptTakedowns(adopted, copies.remove, { keepNames });
-    const takedowns = withoutIds(adopted).length;
-    return report([`took over ${counted(takedowns, 'takedown')}`], { takedowns, ...removed });
+  const { createRun, removedLine, takeDownList } = await import('../tools/takedown/take-down.ts');
+  const mediaDir = chooseMediaDir(database, settings, context);
+  const run = { writer, mediaDir, config: readNotifyConfig(context), ...context };
+  if (file !== undefined) {
+    context.keepStdoutForData();
+    return context.report(await takeDownList({ ...run, family: requireFamily(family), file, undo }));
   }
-  const removed = await writer.takeDown(subjects, copies.remove, { keepNames });
-  const lines = subjects.map(({ shown }, index) => STATES[removed.states[index] as TakedownState](shown));
-  report(lines, removed);
+  const removal = createRun(run);
+  const removed =
+    adopted === undefined ? await removal.takeDown(subjects) : await removal.adoptTakedowns(adopted);
+  const addresses = removed.addresses;
+  if (addresses.length > 0) context.stderr.write(describeAddresses(addresses));
+  const { states = [], users, items } = removed;
+  const lines = subjects.map(({ shown }, index) => STATES[states[index] as TakedownState](shown));
+  if (adopted !== undefined) lines.push(`took over ${counted(withoutIds(adopted).length, 'takedown')}`);
+  const { pictures, notes, failure } = await removal.cleanUp();
+  const result = {
+    ...(adopted === undefined ? { states } : { takedowns: withoutIds(adopted).length }),
+    ...{ users, items, pictures, addresses },
+  };
+  context.report({ summary: [...lines, removedLine(result), ...notes].join('\n'), result, failure });
+}
+
+/** A list comes from a file. `-` is standard input, and never a name. */
+function splitUsers(names: readonly string[], users?: string): { file?: string; names: readonly string[] } {
+  const file = names.includes('-') ? '-' : users;
+  if (file === undefined) return { names };
+  if (names.length > (file === '-' && users === undefined ? 1 : 0))
+    throw new UsageError('name users, or give a list of them, not both');
+  return { file, names: [] };
 }
 
 const MOST_SHOWN = 4;
@@ -103,22 +111,12 @@ function describeAddresses(addresses: readonly string[]): string {
   return `caches may still answer:\n${shown.join('')}${rest > 0 ? `  and ${rest} others, which --json lists\n` : ''}`;
 }
 
-/** What a store says that it removed. The database does not know the names any more. */
-interface Removed {
-  readonly users: number;
-  readonly items: number;
-  readonly takedowns?: number;
-  readonly changes: readonly Change[];
-  /** What of it could not be erased. */
-  readonly unerased: string | undefined;
-}
-
 async function namedSubjects(
   family: Family | undefined,
-  users: string[],
-  items: string[],
+  users: readonly string[],
+  items: readonly string[],
 ): Promise<NamedSubject[]> {
-  if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
+  const of = requireFamily(family);
   const { isId } = await import('../records/schemas.ts');
   const { userKey, userNameFault } = await import('../records/user-name.ts');
   const wrong = items.find((id) => !isId(id));
@@ -128,10 +126,15 @@ async function namedSubjects(
   if (fault !== undefined) throw new UsageError(`a user name ${fault}`);
   return [
     ...users.map(
-      (name) => ({ family, kind: 'user', value: userKey(name), shown: JSON.stringify(name) }) as const,
+      (name) => ({ family: of, kind: 'user', value: userKey(name), shown: JSON.stringify(name) }) as const,
     ),
-    ...items.map((id) => ({ family, kind: 'item', value: id, shown: `item ${id}` }) as const),
+    ...items.map((id) => ({ family: of, kind: 'item', value: id, shown: `item ${id}` }) as const),
   ];
+}
+
+function requireFamily(family: Family | undefined): Family {
+  if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
+  return family;
 }
 
 const STATES: Record<TakedownState, (shown: string) => string> = {
@@ -139,9 +142,6 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
   unknown: (shown) => `${shown} is not here; imports will skip it`,
   known: (shown) => `${shown} was taken down before`,
 };
-
-const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
-  `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
 async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<CommandResult> {
   const undone = await writer.undoTakedowns(subjects);

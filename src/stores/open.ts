@@ -69,9 +69,14 @@ export async function loadLocks(): Promise<(path: string) => Disposable | undefi
   return (path) => openExclusive(path, 0);
 }
 
-export async function migrateDatabase(url: string): Promise<MigrationResult> {
-  if (isPostgresUrl(url)) return (await import('./postgres/write.ts')).migrateDatabase(url);
-  return (await import('./sqlite/connect.ts')).migrateFile(url);
+/** `traces` says that unused space holds deleted data; `compact` ends that. */
+export async function migrateDatabase(
+  url: string,
+  { compact = false }: { readonly compact?: boolean } = {},
+): Promise<MigrationResult & { readonly traces?: string | undefined }> {
+  if (!isPostgresUrl(url)) return (await import('./sqlite/write.ts')).migrateFile(url, compact);
+  if (compact) throw new StoreError('Only a SQLite file can be written anew. PostgreSQL has VACUUM FULL.');
+  return (await import('./postgres/write.ts')).migrateDatabase(url);
 }
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */

@@ -1,6 +1,7 @@
 // The reading side, which every store offers. A method may answer now or later.
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { type PictureFacts, table } from './sql/media-statements.ts';
+
+import type { Family, KindName } from '../records/kinds.ts';
+import type { PictureFacts } from './sql/media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -146,6 +147,7 @@ export interface Reader {
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   /** How large the records of a history are, which are not read. */
   historySizes(family: Family, userKey: string, options: SizesOptions): Awaitable<readonly ItemSize[]>;
+  /** How many records there are, as the data keeps it. */
   counts(): Awaitable<Counts>;
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;
@@ -159,33 +161,4 @@ export interface Reader {
   /** Why the data cannot be read, as a sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;
-}
-
-// How many records there are. Counting reads every key, so the metrics do it once for each version of the data.
-
-/** Its rows are what `countsFrom` takes. */
-export const COUNTS = KIND_NAMES.map(
-  (kind) => `SELECT '${kind}', count(*) FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`,
-).join(' UNION ALL ');
-
-export const countsFrom = (rows: readonly (readonly [kind: string, count: string | number])[]): Counts =>
-  Object.fromEntries(rows.map(([kind, count]) => [kind, Number(count)])) as Counts;
-
-/** While `count` fails, the last counts stay, and the next call tries again. */
-export function countOnce(version: () => number, count: () => Promise<Counts | undefined>) {
-  let counted = Number.NaN;
-  let counts = Promise.resolve(countsFrom(KIND_NAMES.map((kind) => [kind, 0])));
-
-  return () => {
-    if (counted === version()) return counts;
-    counted = version();
-    const before = counts;
-    counts = count()
-      .then((found) => found ?? Promise.reject())
-      .catch(() => {
-        counted = Number.NaN;
-        return before;
-      });
-    return counts;
-  };
 }

@@ -17,16 +17,9 @@ import {
   markUnreached,
   readPending,
 } from './sql/changes.ts';
+import { repairCounts } from './sql/counts.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
-import {
-  type MediaEntry,
-  pruneMedia,
-  type RemoveFiles,
-  relink,
-  saveMedia,
-  savePicture,
-  unknownFiles,
-} from './sql/media.ts';
+import { type MediaEntry, pruneMedia, relink, saveMedia, savePicture, unknownFiles } from './sql/media.ts';
 import type { MeasuredPicture } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
@@ -34,6 +27,7 @@ import { repairBodies, repairContents } from './sql/soundness.ts';
 import { countRows, type SqlAdapter } from './sql/sql-adapter.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
+import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-media.ts';
 import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
@@ -46,41 +40,54 @@ interface StoreAccess {
   readonly adapter: SqlAdapter;
   /** Runs an action in a transaction with the work tables of an import. */
   change<T>(action: Action<T>): Promise<T>;
-  /** Writes the database anew, without copies of what was deleted; what stays of them and why, as a sentence. */
-  readonly eraseTraces?: () => string | undefined;
+  /** Overwrites copies of what was deleted; what stays of them and why, as a sentence. */
+  readonly eraseTraces?: (onShare?: ShareListener) => Awaitable<string | undefined>;
+  /** That earlier versions have left deleted data in unused space, as a sentence. */
+  readonly describeTraces?: () => string | undefined;
   close(): Awaitable<void>;
 }
+
+export type CleanUpListener = (step: 'pictures' | 'unused space', share: number) => void;
 
 export interface TakedownOptions {
   /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
   readonly keepNames?: boolean;
 }
 
-export function createWriter({ load, close, adapter, change, eraseTraces = () => undefined }: StoreAccess) {
-  /** What was taken down, and what of it could not be erased, as a sentence. */
-  async function erase<T extends object>(action: Action<T>) {
-    const removed = await change(action);
-    return { ...removed, unerased: eraseTraces() };
-  }
-
+export function createWriter(store: StoreAccess) {
+  const {
+    load,
+    close,
+    adapter,
+    change,
+    eraseTraces = () => undefined,
+    describeTraces = () => undefined,
+  } = store;
   return {
     load,
     close,
     /** Removes one user and all their items; undefined for an unknown user. */
     remove: (family: Family, userKey: string) =>
       change(withNewGeneration((db) => removeUser(db, family, userKey), isDefined)),
-    /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
-    takeDown: (
-      subjects: readonly TakedownSubject[],
+    /** Removes users and items; keeps imports from bringing them back. `cleanUp` comes next. */
+    takeDown: (subjects: readonly TakedownSubject[], { keepNames = false }: TakedownOptions = {}) =>
+      change(asTakedown((db) => takeDown(db, subjects), keepNames)),
+    /** Takes over the takedowns of another database; how much that removed here. `cleanUp` comes next. */
+    adoptTakedowns: (list: TakedownList, { keepNames = false }: TakedownOptions = {}) =>
+      change(asTakedown((db) => adoptTakedowns(db, list), keepNames)),
+    /**
+     * What is slow after a takedown, and makes no difference to answers: copies of pictures that no record names go, and what
+     * is left of deleted data in unused space. What could not be erased, as a sentence.
+     */
+    async cleanUp(
       removeFiles: RemoveFiles,
-      { keepNames = false }: TakedownOptions = {},
-    ) => erase(asTakedown((db) => takeDown(db, subjects, removeFiles), keepNames)),
-    /** Takes over the takedowns of another database; how much that removed here. */
-    adoptTakedowns: (
-      list: TakedownList,
-      removeFiles: RemoveFiles,
-      { keepNames = false }: TakedownOptions = {},
-    ) => erase(asTakedown((db) => adoptTakedowns(db, list, removeFiles), keepNames)),
+      onShare: CleanUpListener = () => {},
+    ): Promise<string | undefined> {
+      await removeUnnamed(change, removeFiles, (share) => onShare('pictures', share));
+      return await eraseTraces((share) => onShare('unused space', share));
+    },
+    /** That earlier versions have left deleted data in unused space, as a sentence. */
+    describeTraces,
     /** Lets imports bring them again; whether each had been taken down. */
     undoTakedowns: (subjects: readonly TakedownSubject[]) =>
       change(withNewGeneration((db) => undoTakedowns(db, subjects), isDefined)),
@@ -88,7 +95,11 @@ export function createWriter({ load, close, adapter, change, eraseTraces = () =>
     repair: () =>
       change(
         withNewGeneration(
-          async (db) => (await repairWords(db)) + (await repairContents(db)) + (await repairBodies(db)),
+          async (db) =>
+            (await repairWords(db)) +
+            (await repairContents(db)) +
+            (await repairBodies(db)) +
+            (await repairCounts(db)),
           isPositive,
         ),
       ),
@@ -114,7 +125,7 @@ export function createWriter({ load, close, adapter, change, eraseTraces = () =>
     /** Erases them. A command that is interrupted in between erases them again. */
     async eraseNames(): Promise<void> {
       await change(eraseChanges);
-      const unerased = eraseTraces();
+      const unerased = await eraseTraces();
       if (unerased !== undefined) throw new StoreError(unerased);
       await change(async (db) => void (await db.run(ERASED)));
     },

@@ -79,7 +79,7 @@ const FLOORS = [
   'server',
   'tools/remote',
   'tools/compare tools/doctor tools/media tools/mirror tools/notify tools/print',
-  'tools/publish',
+  'tools/publish tools/takedown',
   'cli',
   'main.ts',
   'vitrine.js',

@@ -87,12 +87,12 @@ const step = fc.oneof(
     .record({ ...user, keepNames: fc.boolean() })
     .map(({ family, name, keepNames }) => async (writer: Writer) => {
       const subjects = [{ family, kind: 'user', value: name }] as const;
-      await writer.takeDown(subjects, () => {}, { keepNames });
+      await writer.takeDown(subjects, { keepNames });
       await writer.undoTakedowns(subjects);
     }),
   fc.record({ family: user.family, id }).map(({ family, id }) => async (writer: Writer) => {
     const subjects = [{ family, kind: 'item', value: String(id) }] as const;
-    await writer.takeDown(subjects, () => {}, { keepNames: true });
+    await writer.takeDown(subjects, { keepNames: true });
     await writer.undoTakedowns(subjects);
   }),
   fc
@@ -211,7 +211,7 @@ describe(`the changes of the ${storeName()} store`, () => {
     const fault = 'two was not notified, and will be the next time: it is down';
     expect(await tell()).toEqual([['one: ada'], [fault]]);
     const subjects = [{ family: 'microblog', kind: 'user', value: 'bob' }] as const;
-    await change(url, (writer) => writer.takeDown(subjects, () => {}, { keepNames: true }));
+    await change(url, (writer) => writer.takeDown(subjects, { keepNames: true }));
     expect(await tell()).toEqual([['one: bob'], [fault, expect.stringContaining('stay in the database')]]);
     expect(attempts.filter((text) => text.startsWith('two'))).toEqual([
       ...['two: true', 'two: true', 'two: true'],
@@ -232,9 +232,10 @@ test('a takedown leaves no name where nobody is told', async () => {
   const url = newPath();
   await addRecords(url, blog(1, 'somebody'), blog(2, 'bob'));
   const { generation } = await read(url, undefined);
-  await change(url, (writer) =>
-    writer.takeDown([{ family: 'microblog', kind: 'user', value: 'somebody' }], () => {}),
-  );
+  await change(url, async (writer) => {
+    await writer.takeDown([{ family: 'microblog', kind: 'user', value: 'somebody' }]);
+    return writer.cleanUp(() => {});
+  });
   expect((await read(url, generation)).changes).toBe('everything');
   expect(readFileSync(url).includes('somebody')).toBe(false);
 });

@@ -90,7 +90,7 @@ describe(`the ${storeName()} store`, () => {
       expect(await found(url, 'mi')).toEqual(['new', 'mira', 'ada']);
       const writer = await openWriter(url);
       await writer.remove('portfolio', 'mira');
-      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'new' }], () => {});
+      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'new' }]);
       await writer.close();
       expect(await found(url, 'mi')).toEqual(['ada']);
       await take(url, [folio(2, 'only', { name: 'One' })], { replace: true });
@@ -205,7 +205,7 @@ describe(`the ${storeName()} store`, () => {
       await addRecords(url, folio(1, 'ada', { bio: `${bio}!` }), shot(2, 1, { title: 'new' }));
       expect(await bodies('ada')).toEqual([true, true, true]);
       const subject = { family: 'portfolio', kind: 'item', value: '1' } as const;
-      await change(url, (writer) => writer.takeDown([subject], () => {}));
+      await change(url, (writer) => writer.takeDown([subject]));
       expect(await bodies('ada')).toEqual([true, false, false]);
       expect((await checkDatabase(url)).faults).toEqual([]);
     });

@@ -291,8 +291,7 @@ test('pending changes: in the end no cache has an old answer, and no name of a t
         if (what === 'import')
           await inTurn(() => load(writer, folio(nth + 1, user, { bio: `import ${++imports}` })));
         const subject = { family: 'portfolio', kind: 'user', value: user } as const;
-        if (what === 'takedown')
-          await inTurn(() => writer.takeDown([subject], () => {}, { keepNames: true }));
+        if (what === 'takedown') await inTurn(() => writer.takeDown([subject], { keepNames: true }));
         const scheduled = Object.fromEntries(
           (['readPending', 'markDelivered', 'markUnreached', 'eraseNames'] as const).map((name) => [
             name,
@@ -552,7 +551,7 @@ test('notes of a mirror: runs that are killed lose nothing and take nothing over
             if (find(`SELECT 1 FROM profiles WHERE id = ${101 + nth}`).length > 0) elsewhere.add(name);
           } else {
             const subject = { family: 'portfolio', kind: 'user', value: name } as const;
-            await inTurn(() => writer.takeDown([subject], () => {}));
+            await inTurn(() => writer.takeDown([subject]));
             elsewhere.delete(name);
             takenDown.add(name);
           }

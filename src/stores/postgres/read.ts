@@ -3,16 +3,9 @@
 import type pg from 'pg';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
-import {
-  type Answer,
-  type Counts,
-  countOnce,
-  importTime,
-  MOST_BYTES,
-  type Reader,
-  type StoreListener,
-} from '../reader.ts';
+import { type Answer, importTime, MOST_BYTES, type Reader, type StoreListener } from '../reader.ts';
 import { type Archive, createArchive } from '../sql/archive.ts';
+import { countsFrom, NO_COUNTS } from '../sql/counts.ts';
 import {
   forEachFamily,
   forEachSide,
@@ -56,6 +49,7 @@ const TAKEN_DOWN = select(
    FROM takedown_salts`,
 );
 const LAST_RUN = select('last run', 'last_run');
+const COUNTS = select('counts', 'SELECT json_object_agg(kind, number) FROM counts');
 const MEDIA_URL = select('media url', 'media_url');
 const PICTURES = select(
   'pictures',
@@ -127,7 +121,7 @@ const SIZES = forEachSide(sizesQuery);
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
 export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
   const hosts = await openHosts(url, observe);
-  return createReader(url, hosts, async (query) => {
+  return createReader(hosts, async (query) => {
     const row = await hosts.read(query);
     if (hosts.newest() === 0) throw hosts.refusal();
     return row;
@@ -137,12 +131,12 @@ export async function openServed(url: string, observe: StoreListener): Promise<R
 /** Opens a database for a few lookups; it may be empty. */
 export async function openReader(url: string): Promise<Reader> {
   const hosts = await openHosts(url, () => {});
-  return createReader(url, hosts, hosts.read);
+  return createReader(hosts, hosts.read);
 }
 
 type QueryValue = string | number | readonly string[];
 
-function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
+function createReader(hosts: Hosts, read: Hosts['read']): Reader {
   async function find(query: pg.QueryConfig, gzip: boolean): Promise<Answer | undefined> {
     const [, etag, hex, isPacked] = await read(query);
     if (etag == null) return undefined;
@@ -206,10 +200,19 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     },
     historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
       readJson(SIZES[family][side], userKey, from, limit, skip),
-    counts: countOnce(hosts.newest, () => count(url)),
+    counts: keepLast(NO_COUNTS, async () => countsFrom(Object.entries(await readJson(COUNTS)))),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
+  };
+}
+
+/** Where it fails, what it returned last. */
+function keepLast<T>(first: T, read: () => Promise<T>): () => Promise<T> {
+  let last = first;
+  return async () => {
+    last = await read().catch(() => last);
+    return last;
   };
 }
 
@@ -224,9 +227,4 @@ export async function openArchive(url: string): Promise<Archive> {
     toStoreError: (error) => toStoreError(name, error),
     close: () => client.end(),
   });
-}
-
-async function count(url: string): Promise<Counts> {
-  const archive = await openArchive(url);
-  return await archive.counts().finally(archive.close);
 }

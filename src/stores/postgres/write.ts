@@ -5,7 +5,7 @@ import type { Row } from '../../records/normalise.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
-import type { SqlAdapter } from '../sql/sql-adapter.ts';
+import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
@@ -50,10 +50,15 @@ function writerOn(connection: HostConnection): Writer {
     );
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
-    adapter: sqlAdapter(client),
+    adapter: { ...sqlAdapter(client), rows: (sql) => readRows(client, sql) as never },
     change,
     close: () => client.end(),
   });
+}
+
+/** The few rows of a query outside of transactions, where there are no cursors. */
+async function* readRows(client: pg.Client, sql: string): AsyncGenerator<TextRow> {
+  yield* (await client.query<TextRow>({ text: sql, rowMode: 'array' })).rows;
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.

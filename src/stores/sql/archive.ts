@@ -1,7 +1,8 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns and fetches of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
-import { type Awaitable, COUNTS, type Counts, countsFrom } from '../reader.ts';
+import type { Awaitable, Counts } from '../reader.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
+import { readCounts } from './counts.ts';
 import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
 import {
   copiesAfter,
@@ -14,7 +15,7 @@ import {
 } from './media-statements.ts';
 import { findFaults } from './soundness.ts';
 import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
-import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
+import { ALL_ENTRIES, ALL_MARKS, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
 export interface MediaSummary {
   readonly copies: number;
@@ -46,9 +47,9 @@ export function createArchive(adapter: Rows, { toStoreError, findDamage = () => 
     async check(): Promise<CheckResult> {
       const damage = findDamage();
       if (damage.length > 0) return { faults: damage, counts: undefined };
-      return { faults: await findFaults(db), counts: await counts(db) };
+      return { faults: await findFaults(db), counts: await readCounts(db) };
     },
-    counts: () => counts(db),
+    counts: () => readCounts(db),
     takedowns: () => readTakedowns(db),
     /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
     records: (withCopies = false) => records(db, withCopies),
@@ -80,11 +81,12 @@ export interface CheckResult {
   readonly counts: Counts | undefined;
 }
 
-const counts = async ({ rows }: Rows): Promise<Counts> =>
-  countsFrom(await Array.fromAsync(rows<[string, string]>(COUNTS)));
-
 export const readTakedowns = async ({ rows }: Rows): Promise<TakedownList> =>
-  takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
+  takedownList(
+    await Array.fromAsync(rows(ALL_SALTS)),
+    await Array.fromAsync(rows(ALL_MARKS)),
+    await Array.fromAsync(rows(ALL_ENTRIES)),
+  );
 
 /** Profiles of both families first. */
 const IN_ORDER = KIND_NAMES.toSorted((one, other) => KINDS[other].role.localeCompare(KINDS[one].role));

@@ -2,7 +2,6 @@
 // the caller's transaction, with the work tables of an import.
 
 import { KIND_NAMES } from '../../records/kinds.ts';
-import type { Awaitable } from '../reader.ts';
 import {
   copiedMembers,
   type MeasuredPicture,
@@ -12,7 +11,7 @@ import {
 } from './media-statements.ts';
 import { repairContents } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
-import { TAKEDOWNS_MARK } from './takedowns.ts';
+import { NEWEST_MARK } from './takedowns.ts';
 
 export interface MediaEntry {
   readonly url: string;
@@ -41,9 +40,6 @@ export interface PrunedMedia {
   /** Addresses that no record names, but not for long enough yet. */
   readonly waiting: number;
 }
-
-/** Removes files from the folder of copies. */
-export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
 /**
  * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
@@ -80,7 +76,7 @@ export async function savePicture(
   return (await db.run(SAVE_FACTS, facts)) > 0;
 }
 
-export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_MARK))[0] ?? '';
+export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK))[0] ?? '';
 
 export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
@@ -103,24 +99,6 @@ export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedM
     forgotten,
     waiting: await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL'),
   };
-}
-
-/** The files of addresses that no record names; files that another address has as well are left out. */
-const FILES_UNNAMED = `
-  SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND NOT ${IS_NAMED} AND NOT EXISTS (
-    SELECT 1 FROM media AS other JOIN named_urls ON named_urls.url = other.url WHERE other.file = media.file)`;
-
-/**
- * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
- * interrupted, doing it again removes the rest.
- */
-export async function forgetUnnamed(db: SqlAdapter, removeFiles: RemoveFiles): Promise<void> {
-  // Reading every member of every record takes minutes where there are millions.
-  if ((await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) === 0) return;
-  await fillNamed(db);
-  const files = await Array.fromAsync(db.rows<[string]>(FILES_UNNAMED));
-  await removeFiles(files.map(([file]) => file));
-  await db.run(`DELETE FROM media WHERE NOT ${IS_NAMED}`);
 }
 
 export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {

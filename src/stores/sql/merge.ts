@@ -4,6 +4,7 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import { addToCount } from './counts.ts';
 import {
   type LoadOptions,
   type Misfit,
@@ -23,6 +24,7 @@ import {
 } from './merge-statements.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
+import { settleStaged } from './unnamed-media.ts';
 
 /** Undefined when the import is refused for misfits; the caller then rolls back. */
 export async function merge(
@@ -50,11 +52,15 @@ export async function merge(
     if (isRefused()) continue;
     const items = await move(db, statements.items, replace);
     tallies[findKind(family, 'item')] = { ...items, takenDown: takenDown.items };
+    await settleStaged(db, findKind(family, 'profile'), statements.profileKind);
+    await settleStaged(db, findKind(family, 'item'), statements.itemKind);
     const removals = [
       countRemoval(findKind(family, 'profile'), profiles),
       countRemoval(findKind(family, 'item'), items),
     ];
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
+    await addToCount(db, findKind(family, 'profile'), profiles.new - profiles.removed);
+    await addToCount(db, findKind(family, 'item'), items.new - items.removed);
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);

@@ -1,7 +1,8 @@
 // Removing users and items in set-based SQL that SQLite and PostgreSQL both understand, inside the caller's transaction.
 // It needs the work tables of an import.
 
-import type { Family } from '../../records/kinds.ts';
+import { type Family, findKind } from '../../records/kinds.ts';
+import { addToCount } from './counts.ts';
 import { rebuildLists } from './merge.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
@@ -30,6 +31,8 @@ export async function removeUsers(db: SqlAdapter, family: Family): Promise<Remov
     `DELETE FROM items WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`,
   );
   await db.run('DELETE FROM touched');
+  await addToCount(db, findKind(family, 'profile'), -users);
+  await addToCount(db, findKind(family, 'item'), -items);
   return { users, items };
 }
 
@@ -53,5 +56,6 @@ export async function removeItems(db: SqlAdapter, family: Family): Promise<Remov
   await rebuildLists(db, family);
   await db.run('DELETE FROM touched');
   await db.run('DELETE FROM gone');
+  await addToCount(db, findKind(family, 'item'), -items);
   return { users: 0, items };
 }

@@ -1,6 +1,7 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
+import { WRONG_COUNTS } from './counts.ts';
 import type { MemberSql } from './media-statements.ts';
 import { rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
@@ -58,6 +59,7 @@ export async function findFaults(db: Rows): Promise<string[]> {
     ),
     await describeRows(db.rows(all('lists')), 'lists do not match the items', REPAIR),
     await describeRows(findAllWrongBodies(db), 'answers do not match their compressed form', REPAIR),
+    await describeRows(db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
     await describeRows(findUnsearchable(db), 'users are not found by their names', REPAIR),
   ].filter((fault) => fault !== undefined);
 }

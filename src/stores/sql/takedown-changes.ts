@@ -1,10 +1,8 @@
 // Takedowns: what was taken down is removed, listed as salted hashes, and skipped by every later import. All inside the
 // caller's transaction, with the work tables of an import.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
-import type { RemoveFiles } from './media.ts';
-import { forgetUnnamed } from './media.ts';
 import { type RemovalCounts, removeItem, removeItems, removeUsers } from './removal.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 import {
@@ -24,6 +22,11 @@ const SALT_BYTES = 32;
 
 /** The value that a takedown of this kind is found by. */
 const hashedValue = (kind: TakedownKind) => (kind === 'user' ? 'name' : 'item');
+
+/** $1: a mark of this database, which no other has yet. */
+const ADD_MARK = 'INSERT INTO takedown_marks (mark) VALUES ($1)';
+
+export const addMark = async (db: SqlAdapter) => void (await db.run(ADD_MARK, [randomUUID()]));
 
 /** Gives the database a salt of its own, unless it has one. $1: the salt. */
 const ADD_SALT = 'INSERT INTO takedown_salts SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM takedown_salts)';
@@ -61,34 +64,30 @@ const deleteEntry = (family: Family, kind: TakedownKind) => `
 export async function takeDown(
   db: SqlAdapter,
   subjects: readonly TakedownSubject[],
-  removeFiles: RemoveFiles,
 ): Promise<TakedownResult> {
   await db.run(ADD_SALT, [randomBytes(SALT_BYTES).toString('hex')]);
   await findSpellings(db, 'SELECT user_key FROM profiles');
   const today = new Date().toISOString().slice(0, 10);
   const states: TakedownState[] = [];
   const sum = { users: 0, items: 0 };
+  let added = 0;
   for (const { family, kind, value } of subjects) {
     const hashed = kind === 'user' ? takedownKey(value) : value;
     const isNew = (await db.run(addEntry(family, kind), [hashed, today])) > 0;
-    const removed =
-      kind === 'user' ? await takeDownUser(db, family, hashed, today) : await removeItem(db, family, value);
+    if (kind === 'user') added += await addUser(db, family, hashed, today);
+    const removed = await (kind === 'user' ? removeUsers(db, family) : removeItem(db, family, value));
+    added += Number(isNew);
     states.push(removed.users + removed.items > 0 ? 'removed' : isNew ? 'unknown' : 'known');
     add(sum, removed);
   }
-  await forgetUnnamed(db, removeFiles);
+  if (added > 0) await addMark(db);
   return { states, ...sum };
 }
 
-async function takeDownUser(
-  db: SqlAdapter,
-  family: Family,
-  name: string,
-  today: string,
-): Promise<RemovalCounts> {
+/** Finds the users with a name, and adds their ids; how many hashes that were. */
+async function addUser(db: SqlAdapter, family: Family, name: string, today: string): Promise<number> {
   await db.run(findSpelled(family), [name]);
-  await db.run(addIds(family), [name, today]);
-  return await removeUsers(db, family);
+  return await db.run(addIds(family), [name, today]);
 }
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
@@ -105,6 +104,7 @@ export async function undoTakedowns(
 }
 
 /** Values of other databases, as `ALL_ENTRIES` and `ALL_SALTS` read them. */
+const COPY_MARK = 'INSERT INTO takedown_marks (mark) VALUES ($1) ON CONFLICT DO NOTHING';
 const COPY_SALT = 'INSERT INTO takedown_salts VALUES ($1) ON CONFLICT DO NOTHING';
 const COPY_ENTRY = `
   INSERT INTO takedowns (hash, entry, family, kind, since) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`;
@@ -117,12 +117,14 @@ const findListedItems = (family: Family) => `
 /** Takes over the list of another database and removes what it names. */
 export async function adoptTakedowns(
   db: SqlAdapter,
-  { salts, entries }: TakedownList,
-  removeFiles: RemoveFiles,
+  { salts, marks, entries }: TakedownList,
 ): Promise<RemovalCounts> {
+  let added = 0;
+  for (const mark of marks) added += await db.run(COPY_MARK, [mark]);
   for (const salt of salts) await db.run(COPY_SALT, [salt]);
   for (const { hash, entry, family, kind, since } of entries)
-    await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
+    added += await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
+  if (added > 0) await addMark(db);
   const removed = { users: 0, items: 0 };
   for (const family of FAMILIES) {
     const users = `SELECT id, user_key FROM profiles WHERE family = '${family}'`;
@@ -131,7 +133,6 @@ export async function adoptTakedowns(
     await db.run(findListedItems(family));
     add(removed, await removeItems(db, family));
   }
-  await forgetUnnamed(db, removeFiles);
   return removed;
 }
 

@@ -36,6 +36,8 @@ interface TakedownEntry {
 
 export interface TakedownList {
   readonly salts: readonly string[];
+  /** Of the takedowns that it holds. */
+  readonly marks: readonly string[];
   readonly entries: readonly TakedownEntry[];
 }
 
@@ -55,8 +57,8 @@ export const isListed = (family: Family, what: HashedValue, value: string) =>
 
 export const ID_TEXT = 'CAST(id AS text)';
 
-/** Only such names can have another key for takedowns. */
-const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
+/** Only such names can have another key for takedowns. The index `profiles_unusual` holds those of all users. */
+const MAY_BE_UNUSUAL = "octet_length(user_key) <> length(replace(user_key, ' ', ''))";
 
 /** Fills `spellings` with the names, among those of a query, that have another key for takedowns. */
 export async function findSpellings(db: SqlAdapter, users: string): Promise<void> {
@@ -81,14 +83,17 @@ export function createTakedownFilter({ salts, entries }: TakedownList, family: F
 export const ALL_SALTS = 'SELECT salt FROM takedown_salts ORDER BY salt';
 export const ALL_ENTRIES =
   'SELECT hash, entry, family, kind, since FROM takedowns ORDER BY since, entry, hash';
-export const TAKEDOWNS_MARK =
-  "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
+export const ALL_MARKS = 'SELECT mark FROM takedown_marks ORDER BY n';
+/** That of the last takedown. Another database that has it has all takedowns of this one. */
+export const NEWEST_MARK = 'SELECT mark FROM takedown_marks ORDER BY n DESC LIMIT 1';
 
 export const takedownList = (
   salts: readonly [string][],
+  marks: readonly [string][],
   entries: readonly [hash: string, entry: string, family: Family, kind: TakedownKind, since: string][],
 ): TakedownList => ({
   salts: salts.map(([salt]) => salt),
+  marks: marks.map(([mark]) => mark),
   entries: entries.map(([hash, entry, family, kind, since]) => ({ hash, entry, family, kind, since })),
 });
 
@@ -99,8 +104,8 @@ export async function skipTakenDown(db: SqlAdapter, family: Family) {
   const profile = stagedKind(findKind(family, 'profile'));
   const item = stagedKind(findKind(family, 'item'));
   // Without any takedown, nothing has to be hashed.
-  if ((await countRows(db, `SELECT count(*) FROM takedowns WHERE family = '${family}'`)) === 0)
-    return { profiles: 0, items: 0 };
+  const one = `SELECT 1 FROM takedowns WHERE family = '${family}' LIMIT 1`;
+  if ((await countRows(db, `SELECT count(*) FROM (${one}) AS one`)) === 0) return { profiles: 0, items: 0 };
   // Also those that only items name.
   await findListedUsers(db, family, 'gone', {
     users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,

@@ -13,6 +13,7 @@ import {
   refuseMissing,
   refuseOddFile,
 } from './file.ts';
+import { emptyLog } from './log.ts';
 import { migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
@@ -82,17 +83,25 @@ function removeForeignIndex(path: string): void {
   if (readStats(path).log?.size === 0) rmSync(`${path}-wal`);
 }
 
-/** Brings an existing file to the current schema. */
-export function migrateFile(path: string): MigrationResult {
+/** Opens an existing file, brought to the current schema. */
+export function openMigrated(path: string): { readonly db: OpenDatabase; readonly result: MigrationResult } {
   refuseMissing(path);
-  using db = open(path, path, WRITING, () => {});
-  return describeErrors(path, () => prepareForWriting(db, path));
+  let result: MigrationResult | undefined;
+  const db = open(path, path, WRITING, (opened) => {
+    result = prepareForWriting(opened, path);
+  });
+  return { db, result: result as MigrationResult };
 }
 
 function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
   refuseForeign(db, path);
   enterWalMode(db, path);
-  return migrate(db);
+  // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
+  db.pragma('secure_delete = ON');
+  const result = migrate(db);
+  // A migration may have written most of the file.
+  if (result.from > 0 && result.from !== result.to) emptyLog(db);
+  return result;
 }
 
 /**

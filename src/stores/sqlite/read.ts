@@ -5,6 +5,7 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import {
   type Answer,
+  type Counts,
   type History,
   type ItemSize,
   importTime,
@@ -14,6 +15,7 @@ import {
   type UserEntry,
 } from '../reader.ts';
 import { type Archive, createArchive } from '../sql/archive.ts';
+import { countsFrom, KEPT_COUNTS } from '../sql/counts.ts';
 import {
   forEachFamily,
   forEachSide,
@@ -25,14 +27,19 @@ import {
 } from '../sql/history-statements.ts';
 import { factsByFile, MEDIA_URL, type PictureRow } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
+import { NEWEST_MARK } from '../sql/takedowns.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
 import { findDamage, type OpenDatabase, openForReading } from './connect.ts';
-import { readCounts, sqlAdapter } from './dialect.ts';
+import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
 
 export interface SqliteReader extends Reader {
-  takedownHashes(): string[];
+  counts(): Counts;
+  /** Undefined where nothing was taken down. */
+  newestMark(): string | undefined;
+  /** Whether all takedowns of the database with this newest mark are in force here. */
+  hasMark(mark: string): boolean;
   /** Holds what is read now, or lets it go. To begin another read, SQLite takes the log at the path for that of its file. */
   hold(isHeld: boolean): void;
 }
@@ -86,7 +93,9 @@ const TAKEN_DOWN = `
   WHERE hash = takedown_hash(salt, ?, 'name', ?)`;
 
 function createReader(db: OpenDatabase, path: string): SqliteReader {
-  const takedowns = db.prepare('SELECT hash FROM takedowns').pluck();
+  const newestMark = db.prepare(NEWEST_MARK).pluck();
+  const hasMark = db.prepare('SELECT 1 FROM takedown_marks WHERE mark = ?');
+  const counts = db.prepare(KEPT_COUNTS);
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
   const mediaUrl = db.prepare(MEDIA_URL).pluck();
@@ -99,7 +108,8 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
     version: () => generation.get() as number,
     lastImport: () => importTime(generation.get() as number),
     lastImportRun: () => importTime(lastRun.get() as number),
-    takedownHashes: () => takedowns.all() as string[],
+    newestMark: () => newestMark.get() as string | undefined,
+    hasMark: (mark) => hasMark.get(mark) !== undefined,
     hold(isHeld) {
       hold(isHeld);
       // A transaction begins with its first read.
@@ -107,7 +117,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
     },
     mediaUrl: () => mediaUrl.get() as string | undefined,
     pictures: (files) => factsByFile(pictures.all(JSON.stringify(files)) as PictureRow[]),
-    counts: () => readCounts(db),
+    counts: () => countsFrom(counts.raw().all() as [string, number][]),
     fault() {
       try {
         refuseUnfit(db, path);

@@ -8,7 +8,8 @@ import type { Counts } from '../reader.ts';
 import { readTakedowns } from '../sql/archive.ts';
 import { forgetChanges, keepsNames } from '../sql/changes.ts';
 import type { RemovalCounts } from '../sql/removal.ts';
-import { adoptTakedowns } from '../sql/takedown-changes.ts';
+import { addMark, adoptTakedowns } from '../sql/takedown-changes.ts';
+import { DOUBT_ALL, removeUnnamed } from '../sql/unnamed-media.ts';
 import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors } from './errors.ts';
@@ -16,7 +17,8 @@ import { isSameFile } from './file.ts';
 import { readSchema, unimported } from './migrate.ts';
 import { openArchive } from './read.ts';
 import { isAbandoned, vacuumInto } from './snapshot.ts';
-import { change, eraseTraces } from './write.ts';
+import { eraseTraces } from './traces.ts';
+import { change } from './write.ts';
 
 export interface RestoreOptions {
   readonly check: boolean;
@@ -99,6 +101,7 @@ const TABLES = {
   lists: ['family', 'owner', 'collection'],
   words: ['family', 'word', 'id'],
   media: ['url'],
+  counts: ['kind'],
 };
 
 const SHARED_COLUMNS = `
@@ -134,13 +137,23 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
     db.exec(`
         INSERT OR IGNORE INTO main.takedown_salts SELECT * FROM copy.takedown_salts;
         INSERT OR IGNORE INTO main.takedowns SELECT * FROM copy.takedowns;
-        UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine)`);
-    // The copies of their pictures were removed by the takedown.
-    const removed = isNew ? await adoptTakedowns(store, list, () => {}) : NOTHING;
+        INSERT OR IGNORE INTO main.takedown_marks (mark) SELECT mark FROM copy.takedown_marks;
+        UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine);
+        ${DOUBT_ALL}`);
+    // No database that has the marks of one of the two has the takedowns of both.
+    if (erases) await addMark(store);
+    const removed = isNew ? await adoptTakedowns(store, list) : NOTHING;
     await advance(store, 'true');
     // Among them are the names of users that either database has taken down.
     await forgetChanges(store);
     return removed;
   });
-  return { takenDown, warning: erases ? eraseTraces(db, path) : undefined };
+  if (!erases) return { takenDown, warning: undefined };
+  // The copies of their pictures were removed by the takedown: only their addresses are left.
+  await removeUnnamed(
+    (action) => change(db, path, action),
+    () => {},
+    () => {},
+  );
+  return { takenDown, warning: await eraseTraces(db, path) };
 }

@@ -2,7 +2,8 @@
 // looked at four times a second. What comes has the checks of a start, and is served, or refused with one line in the log.
 
 import { NoDataError, StoreError } from '../errors.ts';
-import { countOnce, type Reader, type StoreListener } from '../reader.ts';
+import type { Counts, Reader, StoreListener } from '../reader.ts';
+import { NO_COUNTS } from '../sql/counts.ts';
 import { toStoreError } from './errors.ts';
 import {
   type FileStats,
@@ -33,8 +34,9 @@ interface ServedFile {
   /** Counted, since two files may have the same generation. */
   version: number;
   generation?: number | undefined;
-  /** Hashes. No other file is served without them, also while this one is damaged. */
-  takedowns: readonly string[];
+  counts: Counts;
+  /** Of the takedowns. No other file is served without them, also while this one is damaged. */
+  mark?: string | undefined;
   /** What is at the path, if it cannot be served. */
   refused?: RefusedFile | undefined;
 }
@@ -49,7 +51,7 @@ interface RefusedFile {
 
 export function openServed(path: string, observe: StoreListener): Reader {
   const stats = readStats(path);
-  const file: ServedFile = { path, observe, stats, version: 0, takedowns: [] };
+  const file: ServedFile = { path, observe, stats, version: 0, counts: NO_COUNTS };
   start(file);
   const timer = setInterval(poll, POLL_MS, file).unref();
   const reader = () => requireReader(file);
@@ -68,10 +70,10 @@ export function openServed(path: string, observe: StoreListener): Reader {
     item: (family, userKey, id) => reader().item(family, userKey, id),
     history: (family, userKey, options) => reader().history(family, userKey, options),
     historySizes: (family, userKey, options) => reader().historySizes(family, userKey, options),
-    counts: countOnce(
-      () => readVersion(file),
-      async () => file.reader?.counts(),
-    ),
+    counts() {
+      file.counts = ifReadable(() => file.reader?.counts()) ?? file.counts;
+      return file.counts;
+    },
     mediaUrl: () => file.reader?.mediaUrl(),
     pictures: (files) => reader().pictures(files),
     fault: () => (file.reader === undefined ? file.refused?.error.message : file.reader.fault()),
@@ -99,10 +101,8 @@ function poll(file: ServedFile): void {
   const isIndexLost = file.stats.index !== undefined && !isSameFile(found.index, file.stats.index);
   if (file.reader !== undefined && isInPlace && isIndexLost) renew(file);
   if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
-  // What was committed just before, too: the file must have these takedowns. Not after each change: with 100,000 of them the
-  // lookups of others would wait.
+  // What was committed just before, too: the file must have these takedowns.
   readVersion(file);
-  file.takedowns = ifReadable(() => file.reader?.takedownHashes()) ?? file.takedowns;
   look(file, found);
 }
 
@@ -170,29 +170,25 @@ function checkAside(file: ServedFile, found: FileStats): void {
 }
 
 /** Checks that read little, so that neither a start nor the lookups of other clients wait. */
-function openSound({ takedowns: before }: ServedFile, path: string) {
+function openSound({ mark: before }: ServedFile, path: string) {
   const reader = openReader(path);
   try {
-    const [generation, takedowns] = [reader.version(), reader.takedownHashes()];
+    const [generation, mark] = [reader.version(), reader.newestMark()];
     if (generation === 0) throw unimported(path);
-    refuseLostTakedowns(path, before, takedowns);
-    return { reader, generation, takedowns };
+    if (before !== undefined && !reader.hasMark(before)) throw lostTakedowns(path);
+    return { reader, generation, mark };
   } catch (error) {
     reader.close();
     throw error;
   }
 }
 
-/** A file without the takedowns of the one before would bring back what they removed. */
-function refuseLostTakedowns(path: string, before: readonly string[], takedowns: readonly string[]): void {
-  const kept = new Set(takedowns);
-  const lost = before.filter((hash) => !kept.has(hash)).length;
-  if (lost === 0) return;
-  throw new StoreError(
-    `${path} lacks ${lost} of the ${before.length} hashes of takedowns that are served: before a file is put ` +
-      'in place, run `vitrine takedown --from` on it with the file that it replaces.',
+/** It would bring back what they removed. */
+const lostTakedowns = (path: string) =>
+  new StoreError(
+    `${path} lacks takedowns of the file that is served: before a file is put in place, run \`vitrine takedown --from\` ` +
+      'on it with the file that it replaces.',
   );
-}
 
 function refuse(file: ServedFile, found: FileStats, error: Error): void {
   const { refused } = file;
@@ -251,6 +247,7 @@ function readVersion(file: ServedFile): number {
   const generation = ifReadable(() => file.reader?.version()) ?? file.generation;
   if (generation === file.generation) return file.version;
   file.generation = generation;
+  file.mark = ifReadable(() => file.reader?.newestMark()) ?? file.mark;
   file.observe({ type: 'data-changed', message: 'the data changed' });
   return ++file.version;
 }

@@ -1,14 +1,17 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { StoreError } from '../errors.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { SqlAdapter } from '../sql/sql-adapter.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
-import { type OpenDatabase, openForWriting, openToTry } from './connect.ts';
+import { type OpenDatabase, openForWriting, openMigrated, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
+import { attempt, emptyLog } from './log.ts';
+import { compact, describeTraces, eraseTraces } from './traces.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -18,6 +21,15 @@ export function openWriter(path: string): Writer {
   const db = openForWriting(path);
   const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
+}
+
+/** Brings an existing file to the current schema. */
+export async function migrateFile(path: string, isCompacting: boolean) {
+  const { db, result } = openMigrated(path);
+  using _closed = db;
+  const failure = isCompacting ? await compact(db, path) : undefined;
+  if (failure !== undefined) throw new StoreError(failure);
+  return { ...result, traces: describeTraces(db, path) };
 }
 
 const IS_UNUSED = 'SELECT generation = 0 AND NOT EXISTS (SELECT 1 FROM takedowns) FROM vitrine';
@@ -61,7 +73,8 @@ function writerOn(db: OpenDatabase, path: string): Writer {
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
     change: (action) => change(db, path, action),
-    eraseTraces: () => eraseTraces(db, path),
+    eraseTraces: (onShare) => eraseTraces(db, path, onShare),
+    describeTraces: () => describeTraces(db, path),
     adapter: sqlAdapter(db),
     close() {
       db.close();
@@ -85,27 +98,6 @@ export async function change<T>(
     throw toStoreError(path, error);
   } finally {
     endWork(db);
-  }
-}
-
-/** Writes the whole file anew, without its unused space. If that is not possible, a sentence says what stays, and why. */
-export function eraseTraces(db: OpenDatabase, path: string): string | undefined {
-  const reason = rewrite(db);
-  return reason && `${path} still holds deleted data in unused space: ${reason}.`;
-}
-
-/** Why it was not possible. */
-function rewrite(db: OpenDatabase): string | undefined {
-  try {
-    db.exec('VACUUM');
-    return emptyLog(db)
-      ? undefined
-      : 'another process, such as an export, is reading it, or the disk is full';
-  } catch (error) {
-    const { code = '', message } = error as { code?: string; message: string };
-    if (code.startsWith('SQLITE_FULL')) return 'writing it anew needs as much free disk space as it has';
-    if (code.startsWith('SQLITE_BUSY')) return 'another process is writing it';
-    return message;
   }
 }
 
@@ -181,8 +173,9 @@ async function finish(
 }
 
 function createWorkTables(db: OpenDatabase): void {
+  // They stay if their last change could not be ended.
   for (const [name, columns] of Object.entries(WORK_TABLES))
-    db.exec(`CREATE TEMP TABLE ${name} (${columns})`);
+    db.exec(`CREATE TEMP TABLE IF NOT EXISTS ${name} (${columns}); DELETE FROM temp.${name}`);
 }
 
 /** Rolls back what was not committed. A failure is no failure of what was: it stays committed. */
@@ -195,28 +188,4 @@ function endWork(db: OpenDatabase): void {
     // The temporary tables end with the connection.
   }
   emptyLog(db);
-}
-
-/**
- * Moves what the log holds into the file, so that the file alone can be copied or replaced. A reader in the middle of a
- * long read, such as an export, keeps the log from being emptied: then the next writer does it. Whether it was emptied.
- */
-const emptyLog = (db: OpenDatabase) => attempt(db, 'wal_checkpoint(TRUNCATE)') === 0;
-
-const ATTEMPT_MS = 5000;
-
-/**
- * For what the next writer does again: undefined if others use the file, or if the disk is full or failing, which SQLite may
- * report as damage. What was committed is safe then, so this is not a failure of the import.
- */
-function attempt(db: OpenDatabase, pragma: string): unknown {
-  const timeout = db.pragma('busy_timeout', { simple: true });
-  db.pragma(`busy_timeout = ${ATTEMPT_MS}`);
-  try {
-    return db.pragma(pragma, { simple: true });
-  } catch {
-    return undefined;
-  } finally {
-    db.pragma(`busy_timeout = ${timeout}`);
-  }
 }

@@ -79,7 +79,8 @@ describe('a fetch', () => {
     async function takeDown() {
       await using writer = await openWriter(store);
       const subject = { family: 'portfolio', kind: 'user', value: 'user5' } as const;
-      await writer.takeDown([subject], (files) => files.forEach(remove));
+      await writer.takeDown([subject]);
+      await writer.cleanUp((files) => files.forEach(remove));
     }
     const { failure } = await fetchInto(store, [host.host], { mediaDir });
     const entries = await entriesOf(store);

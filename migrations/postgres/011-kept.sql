@@ -1,0 +1,62 @@
+-- What would otherwise be found out by reading everything.
+
+-- Each takedown leaves a mark. A database that has the newest mark of another one has all of its takedowns.
+CREATE TABLE takedown_marks (
+  n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  mark text COLLATE "C" NOT NULL UNIQUE
+);
+INSERT INTO takedown_marks (mark)
+  SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns HAVING count(*) > 0;
+
+-- Names that takedowns may know by another spelling (src/stores/sql/takedowns.ts).
+CREATE INDEX profiles_unusual ON profiles (user_key)
+  WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
+
+-- How many records there are of each kind.
+CREATE TABLE counts (
+  kind text PRIMARY KEY,
+  number bigint NOT NULL
+);
+INSERT INTO counts
+  SELECT 'microblog profile', count(*) FROM profiles WHERE family = 'microblog'
+  UNION ALL SELECT 'post', count(*) FROM items WHERE family = 'microblog'
+  UNION ALL SELECT 'portfolio profile', count(*) FROM profiles WHERE family = 'portfolio'
+  UNION ALL SELECT 'shot', count(*) FROM items WHERE family = 'portfolio';
+
+-- Addresses of copies that a record named before, and that perhaps no record names now. Whoever looks through all records
+-- sets `pass` to a number of its own.
+CREATE TABLE media_doubts (
+  url text COLLATE "C" PRIMARY KEY,
+  pass bigint
+);
+INSERT INTO media_doubts (url) SELECT url FROM media;
+
+CREATE FUNCTION doubt_media() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM media) THEN
+    INSERT INTO media_doubts (url)
+    SELECT DISTINCT media.url FROM json_each_text(members(OLD.record)) JOIN media ON media.url = value
+    ON CONFLICT (url) DO UPDATE SET pass = NULL;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER profile_unnamed AFTER UPDATE OF record ON profiles
+  FOR EACH ROW WHEN (OLD.record <> NEW.record) EXECUTE FUNCTION doubt_media();
+CREATE TRIGGER profile_gone AFTER DELETE ON profiles FOR EACH ROW EXECUTE FUNCTION doubt_media();
+CREATE TRIGGER item_unnamed AFTER UPDATE OF record ON items
+  FOR EACH ROW WHEN (OLD.record <> NEW.record) EXECUTE FUNCTION doubt_media();
+CREATE TRIGGER item_gone AFTER DELETE ON items FOR EACH ROW EXECUTE FUNCTION doubt_media();
+
+-- Roles that may read the items may read these.
+DO $$
+DECLARE
+  reader text;
+BEGIN
+  FOR reader IN
+    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+    FROM pg_class, aclexplode(relacl) WHERE oid = 'items'::regclass AND privilege_type = 'SELECT'
+  LOOP
+    EXECUTE 'GRANT SELECT ON takedown_marks, counts, media_doubts TO ' || reader;
+  END LOOP;
+END $$;

@@ -1,0 +1,124 @@
+// Takes down users and items. What clients see changes first. Then come the copies of pictures that no record names any more,
+// and what is left of deleted data in unused space, which may take minutes.
+import { Readable } from 'node:stream';
+import type { Config } from '../../config/settings.ts';
+import { createReport, type Terminal } from '../../import/terminal.ts';
+import type { Family } from '../../records/kinds.ts';
+import { counted } from '../../records/printable.ts';
+import { userKey } from '../../records/user-name.ts';
+import { writeToStdout } from '../../stores/output.ts';
+import type { Change } from '../../stores/sql/changes.ts';
+import type { TakedownList, TakedownState, TakedownSubject } from '../../stores/sql/takedowns.ts';
+import type { Writer } from '../../stores/writer.ts';
+import { createRemoval } from '../media/removal.ts';
+import { changedAddresses } from '../notify/addresses.ts';
+import { listUsers } from '../remote/user-list.ts';
+
+export interface TakedownRun {
+  readonly writer: Writer & { readonly hasSubscribers: boolean };
+  /** The folder of copies of pictures. */
+  readonly mediaDir: string | undefined;
+  readonly config: Config;
+  readonly stderr: Terminal;
+}
+
+/** The steps of a takedown. */
+export function createRun({ writer, mediaDir, config, stderr }: TakedownRun) {
+  const copies = createRemoval(mediaDir);
+  const keepNames = writer.hasSubscribers;
+  /** With the addresses that caches may still answer, if none is purged. */
+  const withAddresses = <T extends { changes: readonly Change[] }>({ changes, ...removed }: T) => ({
+    ...removed,
+    addresses: keepNames ? [] : changes.flatMap((change) => changedAddresses(config, change)),
+  });
+  return {
+    takeDown: async (subjects: readonly TakedownSubject[]) =>
+      withAddresses(await writer.takeDown(subjects, { keepNames })),
+    adoptTakedowns: async (list: TakedownList) => ({
+      ...withAddresses(await writer.adoptTakedowns(list, { keepNames })),
+      states: undefined,
+    }),
+    async cleanUp() {
+      using shown = createReport(stderr);
+      const left = await writer
+        .cleanUp(copies.remove, (step, share) =>
+          shown.show(() => `removed; now what is left of it in ${step}: ${Math.floor(share * 100)}%`),
+        )
+        .catch((error: Error) => `${error.message.replace(/\.$/, '')}.`);
+      const note = left === undefined ? await writer.describeTraces() : undefined;
+      return {
+        pictures: copies.count(),
+        notes: note === undefined ? [] : [note],
+        failure: left && `the takedown is done, but ${left} Run the command again when that has changed.`,
+      };
+    },
+  };
+}
+
+export const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
+  `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
+
+/** Users whose takedown is one change of the data. */
+const AT_ONCE = 1000;
+
+interface ListRun extends TakedownRun {
+  readonly family: Family;
+  readonly file: string;
+  /** Let imports bring them again. */
+  readonly undo: boolean;
+  readonly stdin: AsyncIterable<Buffer>;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stopSignal: () => AbortSignal;
+}
+
+/** Takes down, or allows again, the users of a list, a part of it at a time. */
+export async function takeDownList(run: ListRun) {
+  const { writer, family, file, undo, stdin, stderr, stopSignal } = run;
+  const signal = stopSignal();
+  using shown = createReport(stderr);
+  using list = await listUsers({ file, stdin }, shown.fault, signal);
+  const removal = createRun(run);
+  const sum = { removed: 0, unknown: 0, known: 0, users: 0, items: 0 };
+  let done = 0;
+  for (const names of list.pages(AT_ONCE)) {
+    if (signal.aborted) break;
+    const subjects = names.map((name) => ({ family, kind: 'user', value: userKey(name) }) as const);
+    if (undo)
+      for (const isKnown of await writer.undoTakedowns(subjects)) sum[isKnown ? 'known' : 'unknown']++;
+    else {
+      const { states, users, items, addresses } = await removal.takeDown(subjects);
+      for (const state of states) sum[state]++;
+      sum.users += users;
+      sum.items += items;
+      // Before the next part: the database does not know the names any more.
+      await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout as never);
+    }
+    done += names.length;
+    shown.show(() => `${done} of ${list.size()} users`);
+  }
+  const faults = [
+    list.invalid() > 0 && `${counted(list.invalid(), 'line')} of the list cannot be the name of a user`,
+    done < list.size() && `stopped after ${done} of ${list.size()} users: run the command again`,
+  ].filter((fault) => fault !== false);
+  if (undo) {
+    const { known, unknown } = sum;
+    const lines = [`the next import may bring ${counted(known, 'user')} again`];
+    if (unknown > 0) lines.push(`not taken down: ${counted(unknown, 'user')}`);
+    return { summary: lines.join('\n'), result: { known, unknown }, failure: faults.join('; ') || undefined };
+  }
+  const { pictures, notes, failure } = await removal.cleanUp();
+  const result = { ...sum, pictures, invalid: list.invalid() };
+  return {
+    summary: [...describeStates(sum), removedLine(result), ...notes].join('\n'),
+    result,
+    failure: [...faults, failure].filter(Boolean).join('; ') || undefined,
+  };
+}
+
+function describeStates({ removed, unknown, known }: Record<TakedownState, number>): string[] {
+  return [
+    removed > 0 && `took down ${counted(removed, 'user')}`,
+    unknown > 0 && `${counted(unknown, 'user')} of the list not here; imports will skip them`,
+    known > 0 && `${counted(known, 'user')} of the list taken down before`,
+  ].filter((line) => line !== false);
+}

@@ -1,0 +1,100 @@
+// After a takedown no byte of a user is left in the file: not in free pages, not where SQLite has moved rows away, not compressed.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, constants as zlib } from 'node:zlib';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { openWriter } from '../../../src/stores/open.ts';
+import { findGap } from '../../../src/stores/sqlite/traces.ts';
+import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
+import { folio, shot } from '../../support/records.ts';
+import { done, importInto } from '../../support/rig.ts';
+
+/** The same numbers for the same seed, from 0 to 1. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+const USERS = 250;
+const token = (id: number) => `tok${id}x`;
+
+/** Users with texts of many lengths; of another round, some of them, changed. */
+function people(round: number, random: () => number): string {
+  const text = (id: number, most: number) => `${token(id)} round ${round} `.repeat(1 + random() ** 2 * most);
+  const ids = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => round === 0 || random() < 0.3);
+  return ndjson(
+    ...ids.flatMap((id) => [
+      folio(id, `u${token(id)}${round % 2 === 0 ? '' : 'y'}`, {
+        name: text(id, 3).slice(0, 200),
+        bio: text(id, 60),
+      }),
+      ...Array.from({ length: 3 }, (_, n) =>
+        shot(id * 10 + n, id, { title: text(id, 4), description: text(id, 100) }),
+      ),
+    ]),
+  );
+}
+
+/** How often something of these users is in the file, as it is or compressed. */
+function countTraces(path: string, ids: readonly number[]): number {
+  const bytes = readFileSync(path);
+  const texts = [bytes.toString('latin1')];
+  for (let at = bytes.indexOf('1f8b08', 0, 'hex'); at >= 0; at = bytes.indexOf('1f8b08', at + 1, 'hex'))
+    try {
+      const options = { finishFlush: zlib.Z_SYNC_FLUSH };
+      texts.push(gunzipSync(bytes.subarray(at, at + 400), options).toString('latin1'));
+    } catch {
+      // Not the start of a compressed text.
+    }
+  const found = ids.map(token).flatMap((wanted) => texts.filter((text) => text.includes(wanted)));
+  return found.length;
+}
+
+test('no byte of users who were taken down is left, also where rows were moved', async () => {
+  let moved = 0;
+  for (let seed = 1; seed <= 4; seed++) {
+    const random = createRandom(seed);
+    const path = join(tempFolder(), 'site.db');
+    for (let round = 0; round < 4; round++) await importInto(path, ['-'], people(round, random));
+    const gone = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => random() < 0.15);
+    const spellings = gone.flatMap((id) => [`u${token(id)}`, `u${token(id)}y`]);
+    const subjects = spellings.map((value) => ({ family: 'portfolio', kind: 'user', value }) as const);
+    const writer = await openWriter(path);
+    expect((await writer.takeDown(subjects)).users).toBe(gone.length);
+    moved += countTraces(path, gone);
+    expect(await writer.cleanUp(() => {})).toBeUndefined();
+    await writer.close();
+    expect([seed, countTraces(path, gone)]).toEqual([seed, 0]);
+    expect(await done(['check', '--database-url', path])).toContain('is sound');
+  }
+  // Otherwise this would show nothing.
+  expect(moved).toBeGreaterThan(0);
+});
+
+test('a file of an earlier version has no trace after `migrate --compact`', async () => {
+  const path = copyOf(fixture('older/schema-12.db'));
+  const db = new Database(path);
+  db.exec("DELETE FROM profiles WHERE user_key = 'jonas.weber'; DELETE FROM words; DELETE FROM lists");
+  db.close();
+  expect(readFileSync(path).includes('Leipzig')).toBe(true);
+  await done(['migrate', '--compact', '--database-url', path]);
+  expect(readFileSync(path).includes('Leipzig')).toBe(false);
+});
+
+test('a page of another kind, or one that is damaged, has no gap', () => {
+  const page = Buffer.alloc(4096);
+  expect(findGap(page, false)).toEqual([0, 0]);
+  page[0] = 13;
+  page.writeUInt16BE(5000, 5);
+  expect(findGap(page, false)).toEqual([0, 0]);
+  page.writeUInt16BE(4000, 5);
+  page.writeUInt16BE(3, 3);
+  expect(findGap(page, false)).toEqual([14, 4000]);
+  page[100] = 5;
+  page.writeUInt16BE(4000, 105);
+  expect(findGap(page, true)).toEqual([112, 4000]);
+});
