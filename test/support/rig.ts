@@ -235,8 +235,8 @@ export interface Server extends LocalServer {
   readonly child: ChildProcess;
 }
 
-// Test machines are noisy: load shedding is off unless a test sets it.
-export const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
+// Test machines are noisy: unless a test sets it, no load is shed, and no request is logged as slow.
+export const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0', SLOW_REQUEST: '0' };
 
 /** Starts a server process, and waits until it listens. */
 export async function startServer(

@@ -65,6 +65,16 @@ test.each(VARIANTS)('the list of variant $variant has at most 15 items', ({ vari
   });
 });
 
+test.each(['verified', 'status', 'status_general', 'type_account'])(
+  'it says of %s what the guide says: the site set it, and no specification gives it a meaning',
+  (name) => {
+    const { schemas } = document.components;
+    const texts = Object.values(schemas).flatMap(({ properties }) => properties?.[name]?.description ?? []);
+    expect(texts).not.toEqual([]);
+    for (const text of texts) expect(text).toMatch(/as the site set it.*; `0` when it set none\.$/);
+  },
+);
+
 test('it names each address as the specification writes it', () => {
   expect(Object.keys(document.paths)).toEqual([
     '/a/api/',

@@ -33,6 +33,7 @@ function expectRefusal(reply: Reply) {
     'cache-control': status === 404 ? 'max-age=5' : 'no-store',
     'access-control-allow-origin': '*',
     'x-content-type-options': 'nosniff',
+    date: expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
   });
   expect(reply.body).not.toMatch(/node_modules|\.[jt]s\b|Error:|FST_|HPE_/);
 }

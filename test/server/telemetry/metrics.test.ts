@@ -17,7 +17,7 @@ let path: string;
 let server: LocalServer;
 beforeAll(async () => {
   path = await databaseOf(...FILES);
-  server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0', SLOW_REQUEST: '0' });
+  server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
 });
 
 const requestsOf = async () => {
