@@ -119,7 +119,9 @@ function postPhoto(item: Item, source: PictureSource, href: string): Markup | un
   const photo = item.smallImage;
   if (photo === '') return undefined;
   const image = source(photo);
-  return markup`<a class="photo" href="${href}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt: `Photo of ${itemTitle(item, 'posts')}`, property: 'u-photo' })}</a>`;
+  const alt = `Photo of ${itemTitle(item, 'posts')}`;
+  // A picture that does not come into view yet names no link.
+  return markup`<a class="photo" href="${href}" aria-label="${alt}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt, property: 'u-photo' })}</a>`;
 }
 
 /** A link to a video or a song. */

@@ -187,9 +187,10 @@ const LONG_NAME = /^.{41}|[\p{L}\p{N}]{12}/su;
 
 /** The profile in its case, and below it the items. */
 function personMain(person: Person, context: ItemContext, extent: Extent): Markup {
-  const { name, username, bio, verified, noun, avatar, skills } = person;
+  const { name, username, bio, verified, noun, avatar, smallAvatar, skills } = person;
   const { source } = context;
-  const avatarPicture = picture(source(avatar), {
+  const large = source(avatar);
+  const avatarPicture = picture(large?.known ? large : source(smallAvatar), {
     kind: 'avatar',
     ...{ width: 160, height: 160, sizes: '10rem', priority: 'eager', property: 'u-photo' },
     seed: username,
@@ -220,12 +221,11 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
     `;
 }
 
-/** Where there is no cover, the second newest shot: the newest is large below. */
+/** Where there is no cover, the second newest shot, if a copy of it has small files: the newest is large below. */
 function coverPicture({ noun, cover, items, username }: Person, source: PictureSource): Markup {
   const isGallery = noun === 'shots';
-  const work = isGallery && items.length > 2 ? items[1]?.image : undefined;
-  const found = source(cover) ?? (work && source(work)) ?? undefined;
-  return picture(found || undefined, {
+  const work = isGallery && items.length > 2 ? source(items[1]?.image ?? '') : undefined;
+  return picture(source(cover) ?? (work?.known?.small.length ? work : undefined), {
     kind: 'cover',
     ...{
       width: 1600,

@@ -1,7 +1,7 @@
 // What a visitor sees without scrolling: on the page of an item, and while pictures are loaded or missing.
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { accessibilityFaults, describeInBrowser, overhang } from '../../support/browser.ts';
+import { accessibilityFaults, describeInBrowser, overhang, watchCosts } from '../../support/browser.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
 import { databaseOf, type LocalServer } from '../../support/rig.ts';
@@ -114,5 +114,58 @@ describeInBrowser('the first screen', (eye) => {
     await page.locator('.copy').first().click();
     await page.getByText('Copied', { exact: true }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
+  });
+
+  describe('with fifteen photos of 160 KB, of which there are no copies,', () => {
+    let photos: string;
+    let own: LocalServer;
+    beforeAll(async () => {
+      const start = await sharp(await plain(1400, 1050))
+        .jpeg()
+        .toBuffer();
+      const photo = Buffer.concat([start, Buffer.alloc(160 * 1024 - start.length)]);
+      const numbers = Array.from({ length: 15 }, (_, nth) => nth + 1);
+      const site = await startFiles(Object.fromEntries([0, ...numbers].map((nth) => [`/${nth}`, photo])));
+      photos = site.url;
+      const pia = folio(1, 'pia', {
+        name: 'Pia Nilsson',
+        avatar: `${site.url}/0`,
+        bio: 'Harbours and trams.',
+      });
+      const shots = numbers.map((nth) =>
+        shot(nth, 1, { title: `Photo ${nth}`, image: `${site.url}/${nth}` }),
+      );
+      own = await serveHere({ DATABASE_URL: await databaseOf(pia, ...shots) });
+    });
+
+    const isWhole = '[...document.images].every((image) => image.complete && image.naturalWidth > 0)';
+
+    test.each([
+      [{ width: 1280, height: 900 }, 700],
+      [{ width: 1440, height: 800 }, 700],
+      [{ width: 390, height: 844 }, 350],
+    ] as const)(
+      '%o costs at most %i KB, and further pictures come as they are scrolled to',
+      async (viewport, most) => {
+        const page = await eye.open(`${own.url}/people/b/nobody`, {
+          viewport,
+          origins: [photos],
+          expected: /404/,
+        });
+        const costs = await watchCosts(page);
+        await page.goto(`${own.url}/people/b/pia`, { waitUntil: 'networkidle' });
+        expect(costs.bytes / 1024).toBeGreaterThan(160);
+        expect(costs.bytes / 1024).toBeLessThanOrEqual(most);
+        for (const tile of await page.locator('.tile').all()) await tile.scrollIntoViewIfNeeded();
+        await expect.poll(() => page.evaluate(isWhole)).toBe(true);
+        expect(await costs.shift()).toBe(0);
+      },
+    );
+
+    test('prints all of them', async () => {
+      const page = await eye.open(`${own.url}/people/b/pia`, { origins: [photos] });
+      await page.pdf();
+      await expect.poll(() => page.evaluate(isWhole)).toBe(true);
+    });
   });
 });
