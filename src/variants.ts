@@ -69,7 +69,7 @@ export const VARIANTS = {
 export type Variant = keyof typeof VARIANTS;
 export const VARIANT_NAMES = Object.keys(VARIANTS) as Variant[];
 /** The names of a family's lists, each once. */
-export const listNames = (family: Family): string[] => [
+export const collectionsOf = (family: Family): string[] => [
   ...new Set(
     Object.values(VARIANTS)
       .filter((row) => row.family === family)

@@ -9,7 +9,7 @@ import {
   createCommand,
   examples,
   host,
-  readEach,
+  settingArguments,
   type UserFlags,
   variantOption,
 } from './options.ts';
@@ -34,7 +34,7 @@ export const command = (context: CommandContext): Command =>
       .option(
         '--picture-hosts <host...>',
         'other hosts that pictures may be fetched from',
-        readEach('--picture-hosts', host),
+        settingArguments('--picture-hosts', host),
       ),
   )
     .addHelpText('after', HELP)

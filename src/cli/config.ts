@@ -54,7 +54,7 @@ function listSettings(flags: Flags, all: Environment, hasFiles: boolean, samples
       findGiven(name, config, flags, environment) ||
       findImplied(name, config, source) || {
         name: variableName(name),
-        value: SETTINGS[name].fallback || null,
+        value: SETTINGS[name].defaultText || null,
         from: 'default',
       },
   );

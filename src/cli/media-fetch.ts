@@ -17,9 +17,9 @@ import {
   createCommand,
   examples,
   host,
-  read,
-  readEach,
   type SettingFlags,
+  settingArgument,
+  settingArguments,
 } from './options.ts';
 
 export const MEDIA_SETTINGS: readonly SettingName[] = [
@@ -89,17 +89,17 @@ export const addMediaOptions = (command: Command) =>
     .option(
       '--media-hosts <host...>',
       'hosts that pictures may be fetched from, as HOST or HOST:PORT',
-      readEach('--media-hosts', host),
+      settingArguments('--media-hosts', host),
     )
     .option('--files', 'copy attachments and audio as well', false)
     .option(
       '--max-file <bytes>',
       'largest file to copy (default: 20M, with --files 200M)',
-      read('--max-file', bytes),
+      settingArgument('--max-file', bytes),
     )
     .addOption(
       new Option('--media-quota <bytes>', 'how much the folder may hold')
-        .argParser(read('--media-quota', bytes))
+        .argParser(settingArgument('--media-quota', bytes))
         .default(10 * GIGABYTE, '10G'),
     );
 

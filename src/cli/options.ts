@@ -24,8 +24,8 @@ export function createCommand(
 ): Command {
   const command = new Command(name);
   for (const setting of settings) {
-    const { meaning, fallback } = SETTINGS[setting];
-    const standard = fallback === '' ? '' : ` (default: ${fallback})`;
+    const { meaning, defaultText } = SETTINGS[setting];
+    const standard = defaultText === '' ? '' : ` (default: ${defaultText})`;
     const text = `${meaning}${standard} [${variableName(setting)}]`;
     command.addOption(new Option(`${flagName(setting)} <value>`, text).helpGroup(SETTINGS_GROUP));
   }
@@ -89,7 +89,7 @@ export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
 
 /** Reads a value as settings are read. Commander's own error would quote the text, with whatever password is in it. */
-export const read =
+export const settingArgument =
   <T>(name: string, parse: (text: string) => T) =>
   (text: string): T => {
     try {
@@ -100,11 +100,11 @@ export const read =
   };
 
 /** Reads each value of an option that takes several. */
-export const readEach =
+export const settingArguments =
   <T>(name: string, parse: (text: string) => T) =>
-  (text: string, before: readonly T[] = []): T[] => [...before, read(name, parse)(text)];
+  (text: string, before: readonly T[] = []): T[] => [...before, settingArgument(name, parse)(text)];
 
-export const baseUrlArgument = read('the base URL', readBase);
+export const baseUrlArgument = settingArgument('the base URL', readBase);
 
 export const numberArgument = (least: number, most: number) => (text: string) => {
   const number = Number(text);

@@ -5,7 +5,7 @@ import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { SETTING_NAMES } from '../config/settings.ts';
 import { UsageError } from '../stores/explain.ts';
-import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../tools/publish/targets.ts';
+import { PLATFORM_NAMES, type PlatformName, SITE_PARTS, type SitePart } from '../tools/publish/targets.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, requireName, type SettingFlags } from './options.ts';
 
@@ -18,7 +18,7 @@ interface PublishFlags extends SettingFlags {
 const HELP = `
 Every answer of the server becomes a file below <folder>, and the configuration of the platform says which file answers which
 address. Run it again after each import: only what changed is written, and it appears at once. --without leaves out parts
-that take long for many users: ${PARTS.join(', ')}.
+that take long for many users: ${SITE_PARTS.join(', ')}.
 ${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
 
 export const command = (context: CommandContext) =>
@@ -33,9 +33,10 @@ export const command = (context: CommandContext) =>
     .option('--check', 'read the files of all users, and write lost and damaged ones again', false)
     .addHelpText('after', HELP)
     .action(async (folder: string, { for: platform, without = '', check, ...flags }: PublishFlags) => {
-      const parts = without.split(',').filter(Boolean) as Part[];
-      const unknown = parts.find((part) => !PARTS.includes(part));
-      if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+      const parts = without.split(',').filter(Boolean) as SitePart[];
+      const unknown = parts.find((part) => !SITE_PARTS.includes(part));
+      if (unknown !== undefined)
+        throw new UsageError(`--without takes ${SITE_PARTS.join(', ')}, not ${unknown}`);
       requireName(folder, 'a published site');
       // It stands in the platform's configuration, where other characters have meanings.
       if (!/^[\w./@+-]+$/.test(resolve(folder)))

@@ -8,7 +8,7 @@ import {
   examples,
   familyOption,
   outputArgument,
-  read,
+  settingArgument,
   wholeNumberArgument,
 } from './options.ts';
 
@@ -21,7 +21,7 @@ interface SamplesFlags {
 }
 
 const MOST_USERS = 100_000_000;
-const PICTURES_URL = `http://localhost:${SETTINGS.port.fallback}/samples/`;
+const PICTURES_URL = `http://localhost:${SETTINGS.port.defaultText}/samples/`;
 
 export const command = (context: CommandContext) =>
   createCommand('samples', [])
@@ -33,7 +33,7 @@ export const command = (context: CommandContext) =>
     .option(
       '--pictures-url <url>',
       'what the addresses of pictures begin with; `serve FILE` draws them',
-      read('the URL', readPicturesUrl),
+      settingArgument('the URL', readPicturesUrl),
       PICTURES_URL,
     )
     .addHelpText(

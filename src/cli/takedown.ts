@@ -15,8 +15,8 @@ import {
   createCommand,
   examples,
   familyOption,
-  read,
   type SettingFlags,
+  settingArgument,
 } from './options.ts';
 
 interface TakedownFlags extends SettingFlags {
@@ -50,7 +50,7 @@ export const command = (context: CommandContext) =>
       new Option(
         '--from <database>',
         'take over the takedowns of another database, and remove what they name',
-      ).argParser(read('--from', databaseUrl)),
+      ).argParser(settingArgument('--from', databaseUrl)),
     )
     .addHelpText('after', HELP)
     .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, context));

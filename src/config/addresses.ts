@@ -17,7 +17,7 @@ export const findFilesUrl = (config: Config) => `${serverUrl(config)}/files/`;
  */
 export function serverUrl(config: Config): string {
   const { host } = config;
-  const port = config.port || SETTINGS.port.fallback;
+  const port = config.port || SETTINGS.port.defaultText;
   const isAddress = !host.startsWith('/') && host !== '::' && host !== '0.0.0.0';
   const name = isAddress ? (host.includes(':') ? `[${host}]` : host) : 'localhost';
   return publicOrigin(config) ?? new URL(`http://${name}:${port}`).origin;

@@ -50,7 +50,7 @@ function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
 function parseSetting(name: SettingName, flags: Flags, environment: Environment): unknown {
   const { parse, mayHoldSecret }: Setting<unknown> = SETTINGS[name];
   const given = (name === 'databaseUrl' ? findDatabaseUrl : findText)(flags, environment, name);
-  const text = rawText(name, given) ?? SETTINGS[name].fallback;
+  const text = rawText(name, given) ?? SETTINGS[name].defaultText;
   try {
     // Settings are copied into log lines, headers and printed configurations.
     if (/\p{Cc}/u.test(text)) throw new Mistake('must not contain control characters');

@@ -27,16 +27,16 @@ interface SettingTraits {
 
 export interface Setting<T> extends SettingTraits {
   readonly meaning: string;
-  readonly fallback: string;
+  readonly defaultText: string;
   readonly parse: (text: string) => T;
 }
 
 export const setting = <T>(
-  fallback: string,
+  defaultText: string,
   parse: (text: string) => T,
   meaning: string,
   traits: SettingTraits = {},
-): Setting<T> => ({ meaning, fallback, parse, ...traits });
+): Setting<T> => ({ meaning, defaultText, parse, ...traits });
 
 export const matching = (pattern: RegExp, mistake: string) => (text: string) => {
   if (!pattern.test(text)) throw new Mistake(mistake);

@@ -46,8 +46,8 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
   const { map, end, lists, files, describe } = await unlessAborted(loadModule(path), signal);
   const tools = createTools(facts);
   let last: Place = { file: path, line: 1, list: undefined };
-  /** Where an object was that has none of the lists, and its members. */
-  let without: string | undefined;
+  /** The first object, for the warning that no list was found. */
+  let firstObject: string | undefined;
   let hasList = false;
 
   /** The records that the map makes of an object. `source` is its text: the map may change it. */
@@ -68,7 +68,7 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
         for (const entry of batch) {
           last = { file, line: entry.line, list: entry.list };
           hasList ||= entry.list !== undefined;
-          if (lists.length > 0 && 'value' in entry) without ??= describeMembers(entry.value, last);
+          if (lists.length > 0 && 'value' in entry) firstObject ??= describeMembers(entry.value, last);
           yield 'problem' in entry ? [entry] : await apply(entry.value, entry.text(), last);
         }
     },
@@ -87,13 +87,13 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
     },
     /** The files that it reads of a folder. */
     files,
-    /** What is probably not meant so. */
+    /** Warnings about likely mistakes. */
     warnings(): string[] {
       const warnings: string[] = [];
       const count = tools.unpublished();
       if (count > 0) warnings.push(`pictures and films left out: ${count}: ${PUBLISH_FILES}`);
-      if (!hasList && without !== undefined)
-        warnings.push(`none of the lists ${lists.join(', ')} was found: ${without}`);
+      if (!hasList && firstObject !== undefined)
+        warnings.push(`none of the lists ${lists.join(', ')} was found: ${firstObject}`);
       return warnings;
     },
   };

@@ -11,16 +11,16 @@ export class Markup {
 }
 
 /** `false` and `undefined` write nothing. */
-type Part = string | number | false | Markup | readonly Part[] | undefined;
+type MarkupPart = string | number | false | Markup | readonly MarkupPart[] | undefined;
 
 /** A loop: with `map` and `join`, rendering a page takes half as long again. */
-export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+export function markup(texts: TemplateStringsArray, ...parts: readonly MarkupPart[]): Markup {
   let text = texts[0] as string;
   for (let index = 0; index < parts.length; index++) text += written(parts[index]) + texts[index + 1];
   return new Markup(text);
 }
 
-function written(part: Part): string {
+function written(part: MarkupPart): string {
   if (typeof part === 'string') return escapeText(part);
   if (part === undefined || part === false) return '';
   if (part instanceof Markup) return part.text;

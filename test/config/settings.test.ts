@@ -42,12 +42,12 @@ test.each<[string | undefined, Flags, string]>([
 
 test('every setting has a variable, a flag, a description and a valid default', () => {
   for (const name of SETTING_NAMES) {
-    const { fallback, meaning } = SETTINGS[name];
+    const { defaultText, meaning } = SETTINGS[name];
     expect(variableName(name)).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(flagName(name)).toBe(`--${variableName(name).toLowerCase().replaceAll('_', '-')}`);
     expect(meaning).not.toBe('');
-    expect(readConfig({ [name]: fallback })[name]).toEqual(readConfig()[name]);
-    expect(readConfig({}, { [variableName(name)]: fallback })[name]).toEqual(readConfig()[name]);
+    expect(readConfig({ [name]: defaultText })[name]).toEqual(readConfig()[name]);
+    expect(readConfig({}, { [variableName(name)]: defaultText })[name]).toEqual(readConfig()[name]);
   }
 });
 
@@ -232,7 +232,8 @@ describe('a server', () => {
     for (const name of SETTING_NAMES) {
       expect(help).toContain(`${flagName(name)} <value>`);
       expect(help).toContain(`[${variableName(name)}]`);
-      if (SETTINGS[name].fallback !== '') expect(help).toContain(`(default: ${SETTINGS[name].fallback})`);
+      if (SETTINGS[name].defaultText !== '')
+        expect(help).toContain(`(default: ${SETTINGS[name].defaultText})`);
     }
   });
 });

@@ -325,8 +325,8 @@ function fieldRows(): string {
 
 function settingRows(): string {
   return SETTING_NAMES.map((name) => {
-    const { fallback, meaning } = SETTINGS[name];
-    return `| \`${variableName(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
+    const { defaultText, meaning } = SETTINGS[name];
+    return `| \`${variableName(name)}\` | ${defaultText === '' ? 'none' : `\`${defaultText}\``} | ${meaning} |\n`;
   }).join('');
 }
 

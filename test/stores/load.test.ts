@@ -12,7 +12,7 @@ import type { Row } from '../../src/records/normalise.ts';
 import { NoDataError } from '../../src/stores/errors.ts';
 import { checkDatabase, openArchive, openReader, openWriter } from '../../src/stores/open.ts';
 import type { LoadOptions, Misfit, Tallies } from '../../src/stores/sql/load.ts';
-import { listNames } from '../../src/variants.ts';
+import { collectionsOf } from '../../src/variants.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { bodyOf, exported } from '../support/importing.ts';
 import { newDatabase, storeName } from '../support/rig.ts';
@@ -146,7 +146,7 @@ describe(`loads into ${storeName()}`, () => {
             expect(bodyOf(found)).toBe(row.record);
             expect(found?.etag).toBe(computeEtag(row.record));
             const list = `[${model.items(family, row.id).slice(0, 15).join()}]`;
-            for (const name of listNames(family)) {
+            for (const name of collectionsOf(family)) {
               const items = await reader.items(family, row.userKey, name);
               expect(bodyOf(items)).toBe(`{"${name}":${list}}`);
               expect(items?.etag).toBe(computeEtag(list));

@@ -5,7 +5,7 @@ import { counted } from '../../records/printable.ts';
 import { type Member, SCHEMAS } from '../../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
-import { type Row, RowReader } from './rows.ts';
+import { RowReader, type TextRow } from './rows.ts';
 
 const PROPERTIES = Object.values(SCHEMAS).flatMap(({ properties }) => Object.entries<Member>(properties));
 const MEMBERS = new Set(PROPERTIES.map(([name]) => name));
@@ -30,7 +30,7 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
   let header: Header | undefined;
   let isRefused = false;
 
-  function read(row: Row): readonly Entry[] {
+  function read(row: TextRow): readonly Entry[] {
     if (isRefused) return [];
     if (header !== undefined) return [readRow(row, header, isMapped)];
     const separator = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
@@ -67,7 +67,7 @@ function findRowEnd(bytes: Buffer, from: number, delimiters: readonly string[]):
   return -1;
 }
 
-function readHeader(row: Row, isMapped: boolean, delimiters: readonly string[]): Header | Entry {
+function readHeader(row: TextRow, isMapped: boolean, delimiters: readonly string[]): Header | Entry {
   const text = decodeRow(row);
   if (typeof text !== 'string') return text;
   const refuse = (problem: string) => problemAt(row.line, problem, asJson(text));
@@ -82,12 +82,12 @@ function readHeader(row: Row, isMapped: boolean, delimiters: readonly string[]):
   const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined) return refuse(`the header names ${excerpt(twice)} twice`);
-  if (names.some(isNamed)) return { names, delimiter, kind: isMapped ? undefined : findKind(names) };
+  if (names.some(isNamed)) return { names, delimiter, kind: isMapped ? undefined : kindOfColumns(names) };
   const expected = 'expected JSON, or a CSV header that names the members, such as id,username,name';
   return refuse(`${expected}, but got ${excerpt(text)}`);
 }
 
-function findKind(names: readonly string[]): KindName | undefined {
+function kindOfColumns(names: readonly string[]): KindName | undefined {
   const known = names.filter((name) => MEMBERS.has(name));
   const [kind, other] = KIND_NAMES.filter((one) => known.every((name) => name in SCHEMAS[one].properties));
   return other === undefined ? kind : undefined;
@@ -106,7 +106,7 @@ export function trimLists(record: RawRecord): RawRecord {
 }
 
 /** An empty cell is an absent member. */
-function readRow(row: Row, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
+function readRow(row: TextRow, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
   const { line } = row;
   const source = decodeRow(row);
   if (typeof source !== 'string') return source;
@@ -142,7 +142,7 @@ function splitCells(row: string, delimiter: string): string[] | undefined {
 }
 
 /** The row's text, or the problem with it. */
-function decodeRow({ line, bytes }: Row): string | Entry {
+function decodeRow({ line, bytes }: TextRow): string | Entry {
   if (bytes.length > LONGEST_RECORD) return tooLong(line);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return problemAt(line, NOT_UTF8, asJson(text));

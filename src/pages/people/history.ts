@@ -7,10 +7,10 @@ import { unpackedText } from '../../stores/sql/packing.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 
 /** One id in N, whether they are numbered one by one or not: a multiplicative hash. */
-const isOneIn = (many: bigint, id: string) =>
+const isEveryNth = (many: bigint, id: string) =>
   BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 32n / many;
 
-export const isPageBorder = (id: string) => isOneIn(16n, id);
+export const isPageBorder = (id: string) => isEveryNth(16n, id);
 
 /** How many of the items fit into one part. */
 function countFitting(items: readonly ItemSize[]): number {
@@ -20,7 +20,7 @@ function countFitting(items: readonly ItemSize[]): number {
 }
 
 /** A user and some of their items. */
-export interface Part {
+export interface ItemPart {
   readonly profile: Answer;
   /** Of the items, and of what else of the user's data shapes a page or feed of them. */
   readonly etag: string;
@@ -53,7 +53,7 @@ export async function readNewest(
   store: Reader,
   variant: Variant,
   userKey: string,
-): Promise<Part | undefined> {
+): Promise<ItemPart | undefined> {
   const { family, collection } = VARIANTS[variant];
   const newest = await store.newest(family, userKey, collection);
   if (newest === undefined) return undefined;

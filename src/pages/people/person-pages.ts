@@ -24,7 +24,7 @@ import { isForPeople } from '../error-pages.ts';
 import { missingPage, type PageLink } from '../page.ts';
 import { followHeaders, pageHeaders } from '../page-headers.ts';
 import { createFollowPage } from './follow-page.ts';
-import { isPageBorder, type Part, readItem, readNewest, readOlder } from './history.ts';
+import { type ItemPart, isPageBorder, readItem, readNewest, readOlder } from './history.ts';
 import { createItemPage } from './item-page.ts';
 import { createPictureReader, picturesTag } from './page-pictures.ts';
 import type { Item, Person } from './person.ts';
@@ -171,7 +171,7 @@ function createPageSender(
 
   return async (
     reply: FastifyReply,
-    part: Part,
+    part: ItemPart,
     { key, isKept, isLasting = false }: Keeping,
     render: (person: Person, pictures: KnownPictures) => string,
   ): Promise<FastifyReply> => {

@@ -7,9 +7,9 @@ import { type Answer, importTime, MOST_BYTES, type Reader, type StoreListener } 
 import { type Archive, createArchive } from '../sql/archive.ts';
 import { countsFrom, NO_COUNTS } from '../sql/counts.ts';
 import {
-  forEachFamily,
   forEachSide,
   NEWEST_COLUMNS,
+  perFamily,
   type Side,
   selectHistory,
   selectItem,
@@ -114,8 +114,8 @@ const sizesQuery = (family: Family, side: Side) =>
     `SELECT json_agg(page) FROM (
        ${selectHistory(family, side, 'items.id::text AS id, octet_length(record) AS bytes')}) AS page`,
   );
-const HISTORIES = forEachFamily(historyQuery);
-const ITEM_OF = forEachFamily(itemQuery);
+const HISTORIES = perFamily(historyQuery);
+const ITEM_OF = perFamily(itemQuery);
 const SIZES = forEachSide(sizesQuery);
 
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */

@@ -63,10 +63,10 @@ export function selectItem(family: Family, { member, bytes }: Pick<SqlAdapter, '
   CROSS JOIN items WHERE family = '${family}' AND items.id = CAST($2 AS bigint) AND owner = user_id`;
 }
 
-export const forEachFamily = <T>(make: (family: Family) => T): Record<Family, T> => ({
+export const perFamily = <T>(make: (family: Family) => T): Record<Family, T> => ({
   microblog: make('microblog'),
   portfolio: make('portfolio'),
 });
 
 export const forEachSide = <T>(make: (family: Family, side: Side) => T): Record<Family, Record<Side, T>> =>
-  forEachFamily((family) => ({ older: make(family, 'older'), newer: make(family, 'newer') }));
+  perFamily((family) => ({ older: make(family, 'older'), newer: make(family, 'newer') }));

@@ -3,7 +3,7 @@
 // CROSS JOIN is an inner join; SQLite goes through its tables in the order they are written in: without it, a small
 // import could scan a whole table.
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../../records/kinds.ts';
-import { listNames } from '../../variants.ts';
+import { collectionsOf } from '../../variants.ts';
 import { PACKED_FROM } from './packing.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
@@ -48,7 +48,7 @@ export const listOfProfile = (record: string) => `(
 
 /** As a table: what the lists of a family are called, with further columns. */
 export const selectNames = (family: Family, columns: (name: string) => string = () => '') =>
-  `(${listNames(family)
+  `(${collectionsOf(family)
     .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
     .join(' UNION ALL ')}) AS names`;
 

@@ -17,9 +17,9 @@ import {
 import { type Archive, createArchive } from '../sql/archive.ts';
 import { countsFrom, KEPT_COUNTS } from '../sql/counts.ts';
 import {
-  forEachFamily,
   forEachSide,
   NEWEST_COLUMNS,
+  perFamily,
   type Side,
   selectHistory,
   selectItem,
@@ -177,12 +177,12 @@ function createListings(
   const newest = db.prepare(NEWEST).raw();
   const adapter = sqlAdapter(db);
   const { member } = adapter;
-  const item = forEachFamily((family) => db.prepare(selectItem(family, adapter)).raw());
+  const item = perFamily((family) => db.prepare(selectItem(family, adapter)).raw());
   // As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin.
   const prepare = (family: Family, side: Side, ...columns: string[]) =>
     db.prepare(selectHistory(family, side, [SIZE, ...columns].join())).raw();
-  const plain = forEachFamily((family) => prepare(family, 'older', 'CAST(record AS BLOB)'));
-  const served = forEachFamily((family) =>
+  const plain = perFamily((family) => prepare(family, 'older', 'CAST(record AS BLOB)'));
+  const served = perFamily((family) =>
     prepare(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
   );
   const sizes = forEachSide((family, side) => prepare(family, side));

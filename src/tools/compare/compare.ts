@@ -57,7 +57,7 @@ export async function runCompare(options: CompareOptions) {
     pictures: createPictureClient(pictures),
   };
   await run.each(
-    [listNames(list)],
+    [userNames(list)],
     options.concurrency,
     async (user) => {
       const line = await compareUser(user, sites);
@@ -72,7 +72,7 @@ export async function runCompare(options: CompareOptions) {
   return { summary: summarise(tally), result: tally, failure };
 }
 
-function* listNames(list: UserList): Generator<string> {
+function* userNames(list: UserList): Generator<string> {
   for (const names of list.pages(PAGE)) yield* names;
 }
 

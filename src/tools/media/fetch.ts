@@ -8,7 +8,7 @@ import type { Archive } from '../../stores/sql/archive.ts';
 import type { MediaEntry } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../remote/each.ts';
-import { createFileClient, type FileClient, isTooLong } from '../remote/file-client.ts';
+import { createFileClient, type FileClient, isAddressTooLong } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
@@ -164,7 +164,7 @@ async function fetchOriginals(fetch: Fetch): Promise<void> {
     try {
       const { entry, outcome } = await fetchOriginal(url, client, fetch);
       outcomes.add(entry, outcome);
-      if (!isTooLong(url)) await saver.add(entry);
+      if (!isAddressTooLong(url)) await saver.add(entry);
     } catch (error) {
       if (!(error instanceof QuotaReached)) throw error;
       run.stop(error.message);

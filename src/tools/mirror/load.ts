@@ -6,7 +6,7 @@ import type { Fault, Row } from '../../records/normalise.ts';
 import type { Owners } from '../../stores/sql/archive.ts';
 import type { Misfit, Tallies } from '../../stores/sql/load.ts';
 import type { Writer } from '../../stores/writer.ts';
-import { listNames } from '../../variants.ts';
+import { collectionsOf } from '../../variants.ts';
 import type { Lookup } from '../remote/site-client.ts';
 import { describeFaults, type Mirror, type Visit, type VisitOutcome } from './context.ts';
 import { tryNote } from './memory.ts';
@@ -108,7 +108,7 @@ export async function readUsers(
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
   const reading = options.unescape ? 'unescaped' : '';
-  const [name = ''] = listNames(family);
+  const [name = ''] = collectionsOf(family);
   await using reader = await options.openReader();
   for (const key of userKeys) {
     const profile = await reader.profile(family, key);

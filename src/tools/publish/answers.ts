@@ -22,13 +22,13 @@ export interface Content {
   readonly pack?: () => Awaitable<Buffer | null | undefined>;
 }
 
-export type Headers = Readonly<Record<string, string>>;
+export type AnswerHeaders = Readonly<Record<string, string>>;
 
 export interface HeaderTables {
   /** By folder, and for each file that is there once by its path. */
-  readonly folders: ReadonlyMap<string, Headers>;
+  readonly folders: ReadonlyMap<string, AnswerHeaders>;
   /** Those of an address where there is nothing. */
-  readonly errors: Headers;
+  readonly errors: AnswerHeaders;
   /** Content types by extension. */
   readonly types: ReadonlyMap<string, string>;
   /** Says which sample was not answered as it should be. */
@@ -111,7 +111,7 @@ const packText = (type: string, body: Buffer) =>
   isWorthCompressing(body, type) ? gzipSync(body, { chunkSize: body.length }) : undefined;
 
 async function readHeaders(app: App, samples: readonly Entry[]): Promise<HeaderTables> {
-  const folders = new Map<string, Headers>();
+  const folders = new Map<string, AnswerHeaders>();
   const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
   const faults: string[] = [];
   for (const { kind, path, address, host } of samples) {
@@ -141,7 +141,7 @@ const OWN_HEADERS = [
   'link',
 ];
 
-const commonHeaders = (headers: object): Headers =>
+const commonHeaders = (headers: object): AnswerHeaders =>
   Object.fromEntries(
     Object.entries(headers)
       .filter(([name]) => !OWN_HEADERS.includes(name))

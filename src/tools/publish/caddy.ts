@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { FAILURES } from '../../api/http/errors.ts';
 import { METHODS } from '../../api/http/headers.ts';
 import { createPrintInput, lines } from '../print/input.ts';
-import type { Headers } from './answers.ts';
+import type { AnswerHeaders } from './answers.ts';
 import {
   type ConfigInput,
   errorHeaders,
@@ -47,7 +47,7 @@ function targetMap(input: ConfigInput): string {
   const row = (target: Target) => {
     const { file, error } = target;
     const path = file?.replace(/\$\d/g, (group) => `\${${group.slice(1)}}`) ?? '-';
-    const kind = file === undefined ? '-' : findKind(file, headers.folders);
+    const kind = file === undefined ? '-' : findFolderHeaders(file, headers.folders);
     const type = headers.types.get(extname(path).slice(1)) ?? '-';
     const values = [`~${wholePattern(target, withHost)}`, files + path, kind, type].map(quote);
     return `${values.join(' ')} ${error}`;
@@ -59,7 +59,7 @@ ${lines(targets.map(row), '\t\t\t')}			default ${quote(`${files}-`)} - - ROUTE_N
 }
 
 /** Files in a folder have the headers of the folder; one that is there once has its own. */
-const findKind = (file: string, folders: ReadonlyMap<string, Headers>) =>
+const findFolderHeaders = (file: string, folders: ReadonlyMap<string, AnswerHeaders>) =>
   folders.has(file) ? file : (file.split('/', 1)[0] as string);
 
 const methods = (input: ConfigInput) => `		@preflight method OPTIONS

@@ -45,7 +45,7 @@ export async function* listUnits(run: Run, changes: ChangeSet['changes']): Async
   for (const family of FAMILIES) {
     const mounts = listMounts(run.config).filter(({ variant }) => VARIANTS[variant].family === family);
     if (mounts.length === 0) continue;
-    for await (const { key, username } of listNames(run, changes, family)) {
+    for await (const { key, username } of publishedUsers(run, changes, family)) {
       await nextTurn(run.signal);
       const all = username === undefined ? [] : [...new Set([key, username])];
       const names = all.filter((name) => spell(name) !== undefined);
@@ -58,7 +58,7 @@ export async function* listUnits(run: Run, changes: ChangeSet['changes']): Async
       };
     }
   }
-  for (const unit of listCopies(run)) {
+  for (const unit of listCopyUnits(run)) {
     await nextTurn(run.signal);
     yield unit;
   }
@@ -67,7 +67,7 @@ export async function* listUnits(run: Run, changes: ChangeSet['changes']): Async
 const USERS_AT_ONCE = 200;
 
 /** A user who is gone has no name. */
-async function* listNames(
+async function* publishedUsers(
   { store }: Run,
   changes: ChangeSet['changes'],
   family: Family,
@@ -181,7 +181,7 @@ const answerFile = (
 });
 
 /** Copies of pictures, and their small files. A copy that is damaged is left out. */
-function* listCopies({ config, without, counts }: Run): Generator<Unit> {
+function* listCopyUnits({ config, without, counts }: Run): Generator<Unit> {
   const folder = findMediaFolder(config);
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
   const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(MEDIA_NAME)];

@@ -7,13 +7,13 @@ import { OutputError } from '../../stores/output.ts';
 import type { Reader } from '../../stores/reader.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { Answers } from './answers.ts';
-import type { Part, PlatformName } from './targets.ts';
+import type { PlatformName, SitePart } from './targets.ts';
 
 export interface PublishOptions {
   readonly folder: string;
   readonly platform: PlatformName;
   /** Parts that are left out. */
-  readonly without: ReadonlySet<Part>;
+  readonly without: ReadonlySet<SitePart>;
   /** Looks at all users, also at those who did not change, and reads all files. */
   readonly check: boolean;
   readonly config: Config & { readonly databaseUrl: string };

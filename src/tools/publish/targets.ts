@@ -12,8 +12,8 @@ export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as con
 export type PlatformName = (typeof PLATFORM_NAMES)[number];
 
 /** Parts that may be left out. */
-export const PARTS = ['pages', 'cards', 'feeds', 'media'] as const;
-export type Part = (typeof PARTS)[number];
+export const SITE_PARTS = ['pages', 'cards', 'feeds', 'media'] as const;
+export type SitePart = (typeof SITE_PARTS)[number];
 
 export interface Target {
   /** A regular expression for the request target, from its start to its end. */
@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /** The part that files of a kind belong to, if they belong to one. */
-const findPart = (kind: string) => (['items', 'older', 'follow'].includes(kind) ? 'pages' : kind) as Part;
+const findPart = (kind: string) => (['items', 'older', 'follow'].includes(kind) ? 'pages' : kind) as SitePart;
 
 const { page, card, atom, json } = USER_ADDRESSES;
 
@@ -43,10 +43,10 @@ const SHOWN = [
 ];
 
 /** Whether there are files that show items which are too old for the list. */
-export const showsOldItems = (config: Config, without: ReadonlySet<Part>) =>
+export const showsOldItems = (config: Config, without: ReadonlySet<SitePart>) =>
   listShown(config, without).some(({ address }) => address.includes(':item'));
 
-export const listShown = ({ explorer }: Config, without: ReadonlySet<Part>) =>
+export const listShown = ({ explorer }: Config, without: ReadonlySet<SitePart>) =>
   SHOWN.filter(({ kind }) => !without.has(findPart(kind)) && (explorer || findPart(kind) !== 'pages'));
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
@@ -68,7 +68,7 @@ export const dataFile = (variant: Variant, lookup: 'profile' | 'items', spelled:
 /** Every target, in the order in which they are tried. `site` are the addresses that have one file each, by its path. */
 export function listTargets(
   config: Config,
-  without: ReadonlySet<Part>,
+  without: ReadonlySet<SitePart>,
   site: ReadonlyMap<string, string>,
 ): Target[] {
   const exact = [...site].map(([file, address]) => ({
@@ -95,10 +95,10 @@ export function listTargets(
 }
 
 /** A target of one variant. */
-type Row = readonly [pattern: string, error: ErrorCode, file?: string];
+type RouteRow = readonly [pattern: string, error: ErrorCode, file?: string];
 
 /** Everything that is not the canonical address of a user is an error, the same as the server's wherever that is possible. */
-function queryRows(variant: Variant, path: string): Row[] {
+function queryRows(variant: Variant, path: string): RouteRow[] {
   const api = `${literal(path + STYLES.query.profile.split('/?')[0])}/?`;
   const begin = `${api}\\?(?:.*&)?`;
   const more = '(?:&.*)?';
@@ -111,8 +111,8 @@ function queryRows(variant: Variant, path: string): Row[] {
     [repeated('user'), 'USER_REPEATED'],
     [`${begin}user=?${more}`, 'USER_MISSING'],
     [repeated('post'), 'POST_MALFORMED'],
-    ...both(NAME).map((pattern): Row => [pattern, 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')]),
-    ...both('[^&]+').map((pattern): Row => [pattern, 'USER_NOT_FOUND']),
+    ...both(NAME).map((pattern): RouteRow => [pattern, 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')]),
+    ...both('[^&]+').map((pattern): RouteRow => [pattern, 'USER_NOT_FOUND']),
     [`${begin}post=true${more}`, 'USER_MISSING'],
     [`${begin}post(?:[=&].*)?`, 'POST_MALFORMED'],
     [`${begin}user=${NAME}${more}`, 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
@@ -121,7 +121,7 @@ function queryRows(variant: Variant, path: string): Row[] {
   ];
 }
 
-function pathRows(variant: Variant, path: string): Row[] {
+function pathRows(variant: Variant, path: string): RouteRow[] {
   const address = (lookup: 'profile' | 'items', user: string) =>
     literal(path + STYLES.path[lookup]).replace(':username', user) + ANY_QUERY;
   const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
@@ -134,7 +134,7 @@ function pathRows(variant: Variant, path: string): Row[] {
   ];
 }
 
-const shownRows = (config: Config, without: ReadonlySet<Part>, variant: Variant): Row[] =>
+const shownRows = (config: Config, without: ReadonlySet<SitePart>, variant: Variant): RouteRow[] =>
   listShown(config, without).map(({ kind, address, file }) => {
     const pattern =
       literal(address)

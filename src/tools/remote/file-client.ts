@@ -36,7 +36,7 @@ const LONGEST_ADDRESS = 2048;
 const HEADERS = { accept: 'image/*, */*;q=0.5', 'accept-encoding': 'identity' };
 
 /** Whether a database can store it. */
-export const isTooLong = (address: string) => Buffer.byteLength(address) > LONGEST_ADDRESS;
+export const isAddressTooLong = (address: string) => Buffer.byteLength(address) > LONGEST_ADDRESS;
 
 export type FileClient = ReturnType<typeof createFileClient>;
 
@@ -52,7 +52,7 @@ export function createFileClient({ hosts, sites, named, option, maxBytes, signal
 
   /** Why an address must not be asked for; undefined if it may. */
   const refusal = (address: string): FetchFailure | undefined =>
-    isTooLong(address)
+    isAddressTooLong(address)
       ? { reason: `the address is longer than ${LONGEST_ADDRESS} bytes`, kind: 'failed' }
       : refuse(URL.parse(address));
 

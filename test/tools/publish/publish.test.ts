@@ -27,7 +27,7 @@ import { openAnswers } from '../../../src/tools/publish/answers.ts';
 import { type Entry, openManifest } from '../../../src/tools/publish/manifest.ts';
 import { runPublish } from '../../../src/tools/publish/publish.ts';
 import type { PublishOptions } from '../../../src/tools/publish/run.ts';
-import type { Part } from '../../../src/tools/publish/targets.ts';
+import type { SitePart } from '../../../src/tools/publish/targets.ts';
 import { openTree } from '../../../src/tools/publish/tree.ts';
 import {
   loadedFirst,
@@ -491,7 +491,7 @@ describeOnSqlite('the folder', () => {
     const options = {
       folder,
       platform: 'nginx',
-      without: new Set<Part>(),
+      without: new Set<SitePart>(),
       check: false,
     } as const;
     return runPublish({ ...options, config, out: { write() {} }, signal, ...more }, async (url) => {
@@ -524,7 +524,7 @@ describeOnSqlite('the folder', () => {
     const { folder, publish, load, env } = site;
     await publish();
     await load(blog(1, 'Ada', { name: 'Another' }), blog(2, 'zoë', { name: 'Another' }));
-    await publishHere(site, () => atOnce(env, ...args), { check, without: new Set<Part>(['pages']) });
+    await publishHere(site, () => atOnce(env, ...args), { check, without: new Set<SitePart>(['pages']) });
     const other = join(plainFolder(), 'site');
     await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env });
     expect(filesOf(folder)).toEqual(filesOf(other));
@@ -539,7 +539,7 @@ describeOnSqlite('the folder', () => {
     const written = join(site.folder, 'trees/1/files/data/a/profile/ada.json');
     const stopThen = () =>
       readFileSync(written, 'utf8').includes('Eve') ? stop.abort() : void setImmediate(stopThen);
-    const more = { signal: stop.signal, without: new Set<Part>(['pages']) };
+    const more = { signal: stop.signal, without: new Set<SitePart>(['pages']) };
     const sentence = 'stopped: what was published before is served on';
     await expect(publishHere(site, stopThen, more)).rejects.toThrow(sentence);
     expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
