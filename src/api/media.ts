@@ -1,7 +1,7 @@
 // Copies of pictures, by their content's hash: such a file never changes. And pictures beside the files of `serve FILE`.
 //
-// @fastify/send knows only ETags of its own making, which are weak, compares them in If-Range as no strong validator
-// may be, and holds a file open for as long as its client reads; what is left of it to use is the parsing of Range.
+// Not by @fastify/static: it holds a file open, and 64 KB of it, for as long as the client reads. 800 clients that read nothing
+// took 630 descriptors and 100 MB of buffers, where 12 and 23 MB are enough. Its ETags are weak, which If-Range does not allow.
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';

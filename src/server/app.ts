@@ -42,6 +42,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   const rateLimit = createRateLimit(config, clients, observe);
   const app = Fastify({
     ...behindHttpServer({ config, state: health.state, rateLimit, observe }),
+    genReqId: clients.findRequestId,
     schemaController: { compilersFactory: COMPILERS },
     routerOptions: { maxParamLength: LONGEST_URL, querystringParser: parseQuery },
   }).withTypeProvider<TypeBoxTypeProvider>();

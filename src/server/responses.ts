@@ -22,12 +22,12 @@ export function observeResponses(app: FastifyInstance, observe: Observer): void 
   });
 }
 
-export function sendErrors(app: FastifyInstance, { clients, observe }: Telemetry): void {
+export function sendErrors(app: FastifyInstance, { observe }: Pick<Telemetry, 'observe'>): void {
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof RequestError) return void sendFailure(reply, error.code);
     observe({ type: 'request-failed', request: request.raw, error });
     // The log names it, so the client may ask about it.
-    reply.header('x-request-id', clients.findRequestId(request.raw));
+    reply.header('x-request-id', request.id);
     sendFailure(reply, failureCode(error));
   });
 }

@@ -22,6 +22,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** When its headers arrived, by performance.now(); an injected request has not come through a server. */
     arrived?: number;
+    /** Its name in the log; Fastify's `request.id` is the same. */
+    requestId?: string;
   }
 }
 

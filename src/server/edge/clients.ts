@@ -17,7 +17,6 @@ export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 
   const fromProxy = (request: IncomingMessage) => trusts(remoteAddress(request), 0);
   const run = Date.now().toString(36);
   let made = 0;
-  const ids = new WeakMap<IncomingMessage, string>();
 
   return {
     /** The nearest address that is not a trusted proxy's; if a proxy names something else, the proxy's own. */
@@ -36,12 +35,11 @@ export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 
 
     /** The proxy's id for the request, or one of ours; the same in every log line. */
     findRequestId(request: IncomingMessage): string {
-      const known = ids.get(request);
-      if (known !== undefined) return known;
+      if (request.requestId !== undefined) return request.requestId;
       const said = fromProxy(request) ? request.headers['x-request-id'] : undefined;
-      const id = typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
-      ids.set(request, id);
-      return id;
+      request.requestId =
+        typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
+      return request.requestId;
     },
   };
 }
