@@ -36,7 +36,7 @@ export const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCas
 /** BASE_URL_A and so on: one setting for each variant. */
 function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
   const settings = VARIANT_NAMES.map((variant) => {
-    const meaning = `address of variant ${variant.toUpperCase()}: a path, or a URL for one host only; empty turns it off`;
+    const meaning = `base URL of variant ${variant.toUpperCase()}, as a path, or as a URL for one host only. Empty turns the variant off`;
     return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyIsValue: true })];
   });
   return Object.fromEntries(settings);
@@ -48,7 +48,7 @@ export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
-    'path of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+    'path of a SQLite file, or a `postgres://` URL. `serve` needs it, or files, or `--samples`',
     SECRET,
   ),
   databaseUrlFile: setting(
@@ -59,70 +59,78 @@ export const SETTINGS = {
   mediaDir: setting(
     '',
     optional(folder),
-    'folder of copied pictures: by default `site.db.media` beside `site.db`, none with PostgreSQL',
+    'folder of copied pictures. The default is `site.db.media` beside `site.db`, and none with PostgreSQL',
   ),
   mediaUrl: setting(
     '',
     optional(absoluteUrl),
-    'URL of copied pictures: by default `/media` on the host of the first base URL that names one',
+    'public URL of copied pictures. The default is `/media` on the host of the first base URL that names a host',
   ),
   host: setting(
     '127.0.0.1',
     addressOrSocket,
-    'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address',
+    'address to listen on, or the path of a unix socket. `::` means every IPv4 and IPv6 address',
   ),
   port: setting('8080', port, 'port to listen on'),
   ...baseUrlSettings(),
   workers: setting(
     '1',
     workerCount,
-    'processes that share the port, or `auto` for one per core; memory and rate limits apply to each',
+    'processes that share the port, or `auto` for one per core. Memory and rate limits apply to each process',
   ),
   adminHost: setting('127.0.0.1', address, 'address of the admin port'),
   adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`'),
   cacheControl: setting(
     'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
     headerText,
-    '`Cache-Control` of successful responses',
+    '`Cache-Control` of successful responses of the API, feeds, cards and pages of people. With files or `--samples`, the default is `no-cache`',
   ),
   purge: setting(
     '',
     caches,
-    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`; they keep answers of users for a day',
+    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`. They keep answers about users for a day',
     SECRET,
   ),
   notify: setting('', webUrls, 'URLs that get a `POST` after each change of the data', SECRET),
   takedownStatus: setting(
     '404',
     oneOf('404', '410'),
-    'status of users who were taken down: `404`, as unknown ones, or `410`',
+    'status for users who were taken down, `404` as for unknown users, or `410`',
   ),
-  corsOrigin: setting('*', origins, 'origins that may read responses: `*`, `none`, or a list'),
+  corsOrigin: setting('*', origins, 'origins whose pages may read responses, as `*`, `none`, or a list'),
   trustProxy: setting(
     '',
     networks,
-    'proxies whose `X-Forwarded-*` and `X-Request-Id` count: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
+    'addresses of the proxy, whose `X-Forwarded-*` and `X-Request-Id` then count. Networks, `loopback`, `linklocal` and `uniquelocal` work, too',
   ),
   rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
-  rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
+  rateLimitExempt: setting('', networks, 'addresses and networks of clients that have no rate limit'),
   explorer: setting(
     'on',
     onOff,
-    'all pages: the explorer at `/` and `/explore`, the API reference at `/docs`, and people: `on` or `off`',
+    '`on` or `off` for all pages, which are the explorer at `/` and `/explore`, the reference at `/docs`, and pages of people',
   ),
-  directory: setting('off', onOff, 'a searchable list of all users at `/`, and sitemaps: `on` or `off`'),
+  directory: setting(
+    'off',
+    onOff,
+    '`on` or `off` for a list of all people at `/` with a search, and for sitemaps',
+  ),
   exampleUsers: setting(
     'auto',
     userNames,
-    'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a list of names',
+    'users that the explorer and the reference begin with, as `auto` (the five lowest ids of each family), `none`, or a list of names',
   ),
   imageHosts: setting(
     '*',
     origins,
-    "origins from which pages load users' pictures, besides copied ones: `*`, `none`, or a list",
+    'origins from which pages load pictures that have no copy, as `*`, `none`, or a list',
   ),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
-  siteLogo: setting('', optional(logo), 'logo: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL'),
+  siteLogo: setting(
+    '',
+    optional(logo),
+    'logo, as an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL',
+  ),
   siteUrl: setting(
     '',
     optional(absoluteUrl),
@@ -136,33 +144,33 @@ export const SETTINGS = {
   requestTimeout: setting(
     '30s',
     duration,
-    'time to receive a whole request; its headers have 10 seconds at most',
+    'time to receive a whole request. Its headers have 10 seconds at most',
   ),
   keepAliveTimeout: setting(
     '65s',
     duration,
-    'time an idle connection stays open; longer than the proxy in front keeps it',
+    'time an idle connection stays open. It must be longer than the proxy in front keeps it',
   ),
-  writeTimeout: setting('30s', duration, 'time a client may take no byte of a response; `0` sets no limit'),
+  writeTimeout: setting(
+    '30s',
+    duration,
+    'time in which a client must take some bytes of a response. `0` sets no limit',
+  ),
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'open connections, or as many as memory and open files allow; then the one idle longest is closed for a new one',
+    'most open connections, as far as memory and open files allow. A new connection then closes the one that is idle longest',
   ),
-  maxLoopDelay: setting(
-    '500ms',
-    duration,
-    'answer 503 to requests that waited longer than this; `0` never does',
-  ),
+  maxLoopDelay: setting('500ms', duration, 'requests that waited longer than this get 503. `0` means never'),
   logLevel: setting(
     'info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   ),
-  accessLog: setting('off', onOff, 'log every request: `on` or `off`'),
-  slowRequest: setting('1s', duration, 'log requests that take longer than this; `0` logs none'),
+  accessLog: setting('off', onOff, '`on` or `off` for a log line of each request'),
+  slowRequest: setting('1s', duration, 'requests that take longer than this are logged. `0` logs none'),
   shutdownDelay: setting('0s', duration, 'time to go on serving after SIGTERM while `/readyz` is 503'),
-  shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after that'),
+  shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after `SHUTDOWN_DELAY`'),
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;
