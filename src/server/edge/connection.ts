@@ -4,12 +4,12 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { replaceClose, StoppingRequest, stopParsing } from './undocumented.ts';
+import { readUnparsed, replaceClose, StoppingRequest } from './undocumented.ts';
 
 /** Node keeps 2 KB or more for each request, and one read brings up to 1,450. With 8, 2,048 clients took 128 MB at once. */
 const MOST_AHEAD = 4;
 const LINGER_MS = 1000;
-/** Of what is dropped: it comes as fast as a client can send it, in a Buffer for each read. */
+/** Of what is read and dropped: it comes as fast as a client can send it, in a Buffer for each read. */
 const MOST_DROPPED = 256 * 1024;
 
 const connections = new WeakMap<Socket, ClientConnection>();
@@ -84,8 +84,8 @@ export class ClientConnection {
   }
 
   /**
-   * Closes in two steps (RFC 9112, 9.6): ends our side, and reads on for a while. A close over unread bytes makes TCP send
-   * a reset, which can destroy the last answer before the client reads it.
+   * Closes in two steps (RFC 9112, 9.6): ends our side, and reads on until the client ends its own, for a second at most. A
+   * close over unread bytes makes TCP send a reset, which can destroy the last answer before the client reads it.
    */
   private linger(): void {
     if (this.isLingering) return;
@@ -93,11 +93,10 @@ export class ClientConnection {
     this.idle.delete(this);
     this.socket.off('resume', pauseAgain).end();
     let left = MOST_DROPPED;
-    stopParsing(this.socket, ({ length }) => {
+    readUnparsed(this.socket, ({ length }) => {
       left -= length;
-      if (left < 0) this.socket.destroy();
+      if (left < 0) this.socket.pause();
     });
-    this.socket.resume();
     const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
     this.socket.once('close', () => clearTimeout(timer));
   }

@@ -73,9 +73,13 @@ export function onStop(
 function ignore(): void {}
 
 /**
- * Takes Node's parser off the socket: `read` gets what arrives. Without it, 100 clients that send on behind a last response
- * kill the server, since each read is parsed.
+ * Takes Node's parser off the socket, and reads on: `read` gets what arrives. Without it, 100 clients that send on behind a
+ * last response kill the server, since each read is parsed.
  */
-export function stopParsing(socket: Socket, read: (bytes: Buffer) => void): void {
-  socket.removeAllListeners('data').on('data', read);
+export function readUnparsed(socket: Socket, read: (bytes: Buffer) => void): void {
+  const replace = () => socket.removeAllListeners('data').on('data', read);
+  // Only with its own listener does Node start to read again what was paused.
+  if (socket.isPaused()) socket.once('resume', replace);
+  else replace();
+  socket.resume();
 }

@@ -92,27 +92,38 @@ test.each([
   },
 );
 
-test('`data` of a socket: what follows a last answer is not parsed, and 256 KB of it are read at most', async () => {
-  const { own, requests, end } = await startHolding();
-  const socket = await dial(own);
-  const closed = new Promise((resolve) =>
-    socket
-      .on('error', () => {})
-      .resume()
-      .once('close', resolve),
-  );
-  socket.write(get('/', 'Transfer-Encoding: chunked\r\n'));
-  await until('the request', () => requests.length === 1);
-  const [request] = requests as [IncomingMessage];
-  const count = await countRequests(async () => {
-    end();
-    await once(socket, 'data');
-    socket.write(`${MANY_CHUNKS}0\r\n\r\n${get('/').repeat(200_000)}`);
-    await closed;
-  });
-  expect([count, request.complete]).toEqual([0, false]);
-  expect(request.socket.bytesRead).toBeLessThan(512 * 1024);
-});
+test.each([
+  ['Connection: close', 100_000],
+  ['Connection: close', 3_000_000],
+  ['Content-Length: 9000000', 100_000],
+  ['Content-Length: 9000000', 3_000_000],
+  ['Transfer-Encoding: chunked', 100_000],
+  ['Transfer-Encoding: chunked', 3_000_000],
+])(
+  '`data` of a socket: behind the answer to %s, 256 KB of %i bytes are read at most, and not parsed',
+  async (header, size) => {
+    const { own, requests, end } = await startHolding();
+    const socket = await dial(own);
+    const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
+    const head = get('/', `${header}\r\n`);
+    socket.write(head);
+    await until('the request', () => requests.length === 1);
+    const [request] = requests as [IncomingMessage];
+    const server = request.socket;
+    const count = await countRequests(async () => {
+      end();
+      await once(socket, 'data');
+      socket.resume().end(Buffer.alloc(size, `0\r\n\r\n${get('/')}`));
+      await Promise.all([
+        closed,
+        server.destroyed || new Promise((resolve) => server.once('close', resolve)),
+      ]);
+    });
+    expect([count, request.complete]).toEqual([0, header === 'Connection: close']);
+    if (size === 100_000) expect(server.bytesRead).toBe(head.length + size);
+    else expect(server.bytesRead).toBeLessThan(512 * 1024);
+  },
+);
 
 test('a client that takes no byte is cut off, however many requests it has sent ahead', async () => {
   const own = await startOwn(false, { writeTimeout: '100ms' });
