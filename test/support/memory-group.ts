@@ -21,6 +21,7 @@ export function createMemoryGroup(bytes: number) {
   const group = join(root, `vitrine-test-${process.pid}`);
   const enter = (folder: string) => writeFileSync(join(folder, 'cgroup.procs'), String(process.pid));
   const remove = () => rmdirSync(group);
+  const read = (file: string) => readFileSync(join(group, file), 'utf8');
   try {
     mkdirSync(group);
   } catch {
@@ -43,8 +44,10 @@ export function createMemoryGroup(bytes: number) {
       }
     },
     /** Bytes that belong to no file, now. */
-    anonymous: () =>
-      Number(/^(?:total_rss|anon) (\d+)$/m.exec(readFileSync(join(group, 'memory.stat'), 'utf8'))?.[1]),
+    anonymous: () => Number(/^(?:total_rss|anon) (\d+)$/m.exec(read('memory.stat'))?.[1]),
+    /** The most bytes that it had, with those of files. */
+    peak: () => Number(read(hasV1 ? 'memory.max_usage_in_bytes' : 'memory.peak')),
+    isEmpty: () => read('cgroup.procs') === '',
     remove,
   };
 }

@@ -1,6 +1,7 @@
 // The HTTP server of src/server/edge/ in front of a route of the tests.
+
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readConfig } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/server/edge/http-server.ts';
@@ -23,4 +24,18 @@ export async function startOwn(isDraining = false, settings = {}, route = serveS
   await once(own.listen(0, '127.0.0.1'), 'listening');
   atEnd(() => own.close());
   return own.address() as AddressInfo;
+}
+
+/** Holds the requests that come until `answer` is called. */
+export async function startHolding() {
+  const requests: IncomingMessage[] = [];
+  const responses: ServerResponse[] = [];
+  const own = await startOwn(false, {}, (request, response) => {
+    requests.push(request);
+    responses.push(response);
+  });
+  const answer = () => {
+    for (const response of responses.splice(0)) response.end('x');
+  };
+  return { own, requests, answer };
 }

@@ -1,15 +1,17 @@
 // `npm run torture -- --long`: what the guides promise for much data, in groups of processes with no more memory than they name.
-// Takes about half an hour, needs root and some gigabytes of disk.
+// Takes about 40 minutes, needs root and some gigabytes of disk.
 import { once } from 'node:events';
 import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ATTACKS, type AttackName } from '../support/attacks.ts';
 import { tempFolder } from '../support/files.ts';
 import { createMemoryGroup, type MemoryGroup } from '../support/memory-group.ts';
 import { mixedAddresses, mixedUsers } from '../support/mixed-requests.ts';
 import { ask, cleanUp, databaseOf, done, type Environment, startServer, vitrine } from '../support/rig.ts';
 import { startLoad, until } from '../support/stress.ts';
+import { type AttackOptions, attackServer } from '../support/under-attack.ts';
 
 const MB = 2 ** 20;
 
@@ -127,8 +129,34 @@ async function answerMixed(group: MemoryGroup): Promise<string> {
   return `${load.answered()} answers, ${(most / MB).toFixed(0)} MB at most in the group`;
 }
 
+/** An attack of ten seconds beside good clients, who have five seconds of patience and may lose it once in five times. */
+const attack =
+  (name: AttackName, more: Partial<AttackOptions> = {}): LongRun =>
+  async (group) => {
+    const { fresh, kept, peak, code } = await attackServer(name, group, { ...ATTACK, ...more });
+    const said = `${peak} MB at most in the group; a client that connects anew got ${list(fresh)}, one that stays ${list(kept)}`;
+    const isGood = ({ 200: good = 0, ...others }: typeof fresh) =>
+      good >= 4 * Object.values(others).reduce((sum, count) => sum + count, 0);
+    if (code !== 0 || !isGood(fresh) || !isGood(kept)) throw new Error(`${said}; exit code ${code}`);
+    return said;
+  };
+const ATTACK = { seconds: 10, answers: 5, patience: 5 };
+const list = (counts: object) =>
+  Object.entries(counts)
+    .map(([result, count]) => `${count} × ${result}`)
+    .join(', ');
+
+const attackNames = Object.keys(ATTACKS) as AttackName[];
+const BURST = 'four lists each, all at once';
+const socketPath = join(tempFolder(), 'vitrine.sock');
+const UNIX_SOCKET = { socketPath, env: { HOST: socketPath, TRUST_PROXY: 'loopback' } };
+
 /** Each with its memory in MB. */
 const RUNS: Readonly<Record<string, readonly [memory: number, run: LongRun]>> = {
+  ...Object.fromEntries(attackNames.map((name) => [`attack: ${name}`, [128, attack(name)]])),
+  'attack of 10,000 clients': [256, attack(BURST, { clients: 10_000, patience: 20 })],
+  'attack on two workers': [256, attack(BURST, { env: { WORKERS: '2' } })],
+  'attack on a unix socket': [128, attack(BURST, UNIX_SOCKET)],
   'import of 1 GB beside a server': [256, importBesideServer],
   'publish of 10,000 users': [200, publish],
   'mirror of 10,000 users': [128, mirror],

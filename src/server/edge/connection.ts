@@ -1,16 +1,29 @@
 // One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
 // answer is never lost to a close. So a connection that sends more than 4 requests ahead of their answers gets 4 answers
-// and is closed, and each close waits a moment for what the client still sends.
+// and is closed, or one while the server is busy, and each close waits a moment for what the client still sends.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { readUnparsed, replaceClose, StoppingRequest } from './undocumented.ts';
 
-/** Node keeps 2 KB or more for each request, and one read brings up to 1,450. With 8, 2,048 clients took 128 MB at once. */
+/** Node keeps 2 KB or more for each request, and one read brings up to 1,450. */
 const MOST_AHEAD = 4;
+/**
+ * Requests of all connections: while more wait, each connection has one. When 2,000 clients sent four each in one moment, 128
+ * MB did not suffice. Browsers, curl and proxies do not send ahead.
+ */
+const MOST_WAITING = 250;
 const LINGER_MS = 1000;
 /** Of what is read and dropped: it comes as fast as a client can send it, in a Buffer for each read. */
 const MOST_DROPPED = 256 * 1024;
+
+/** What the connections of a server share. */
+export interface SharedState {
+  /** Those that owe no answer, the one idle longest first. */
+  readonly idle: Set<ClientConnection>;
+  /** Requests that wait for their answers. */
+  waiting: number;
+}
 
 const connections = new WeakMap<Socket, ClientConnection>();
 
@@ -26,16 +39,15 @@ export class ClientConnection {
   isLingering = false;
   /** The responses that are not written yet, in the order of their requests. */
   readonly owed: ServerResponse[] = [];
-  private readonly idle: Set<ClientConnection>;
+  private readonly shared: SharedState;
   private latestRequest: IncomingMessage | undefined;
   private refuse: (() => void) | undefined;
 
-  /** `idle` lists the connections that owe no answer, the one idle longest first. */
-  constructor(socket: Socket, idle: Set<ClientConnection>) {
+  constructor(socket: Socket, shared: SharedState) {
     this.socket = socket;
-    this.idle = idle;
+    this.shared = shared;
     connections.set(socket, this);
-    idle.add(this);
+    shared.idle.add(this);
     replaceClose(socket, () => this.linger());
   }
 
@@ -44,27 +56,42 @@ export class ClientConnection {
     return this.latestRequest?.complete === false;
   }
 
+  /** Whether the next request would come too early. */
+  get isFull(): boolean {
+    const { length } = this.owed;
+    return length >= MOST_AHEAD || (length > 0 && this.shared.waiting >= MOST_WAITING);
+  }
+
   noteRequest(request: IncomingMessage, response: ServerResponse): void {
     this.hasAsked = true;
     this.latestRequest = request;
-    this.idle.delete(this);
+    this.shared.idle.delete(this);
     this.owed.push(response);
+    this.shared.waiting++;
     response.once('finish', noteFinished);
   }
 
   /** Node writes responses in the order of their requests. */
   noteFinished(): void {
-    this.owed.shift();
+    if (this.owed.shift() === undefined) return;
+    this.shared.waiting--;
     if (this.owed.length > 0) return;
     if (this.latestRequest?.complete) this.latestRequest = undefined;
     if (this.isEnding) this.endAnswered();
-    else this.idle.add(this);
+    else this.shared.idle.add(this);
   }
 
   /** Ends, since a request came too early: Node reads nothing any more. */
   endEarly(): void {
     if (this.isLingering) this.socket.resume();
     else this.end();
+  }
+
+  /** Node writes nothing any more, and no longer knows the responses of a connection that ended early. */
+  noteClosed(): void {
+    this.shared.idle.delete(this);
+    this.shared.waiting -= this.owed.length;
+    for (const response of this.owed.splice(0)) response.destroy();
   }
 
   /** Reads no more requests. `refuse` is called when the answers that are owed are written. */
@@ -90,7 +117,7 @@ export class ClientConnection {
   private linger(): void {
     if (this.isLingering) return;
     this.isEnding = this.isLingering = true;
-    this.idle.delete(this);
+    this.shared.idle.delete(this);
     this.socket.off('resume', pauseAgain).end();
     let left = MOST_DROPPED;
     readUnparsed(this.socket, ({ length }) => {
@@ -109,8 +136,8 @@ export class ClientRequest extends StoppingRequest {
 
   constructor(socket: Socket) {
     super(socket);
-    const { isEnding, owed } = findConnection(socket);
-    this.isTooEarly = isEnding || owed.length >= MOST_AHEAD;
+    const { isEnding, isFull } = findConnection(socket);
+    this.isTooEarly = isEnding || isFull;
   }
 }
 

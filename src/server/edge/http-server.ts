@@ -10,7 +10,7 @@ import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../../api/http/he
 import * as http from '../../api/http/node-http.ts';
 import { type Observer, OTHER } from '../../api/http/observations.ts';
 import type { Config } from '../../config/settings.ts';
-import { ClientConnection, ClientRequest, findConnection } from './connection.ts';
+import { ClientConnection, ClientRequest, findConnection, type SharedState } from './connection.ts';
 import { originHeaders, type RateLimit } from './hooks.ts';
 import { isHead, type ParserError, parserFault, pathToRoute, requestFault } from './malformed.ts';
 import { allowHalfOpen, onStop } from './undocumented.ts';
@@ -117,28 +117,27 @@ const openConnections = new WeakMap<Server, ReadonlySet<ClientConnection>>();
 function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
   const most = affordableConnections(config);
   const open = new Set<ClientConnection>();
-  const idle = new Set<ClientConnection>();
+  const shared: SharedState = { idle: new Set(), waiting: 0 };
   openConnections.set(server, open);
 
   function forget(connection: ClientConnection): void {
     open.delete(connection);
-    idle.delete(connection);
+    shared.idle.delete(connection);
   }
 
   server.on('connection', (socket) => {
     if (open.size >= most) {
       observe({ type: 'connection-refused' });
-      const [longestIdle] = idle;
+      const [longestIdle] = shared.idle;
       if (longestIdle === undefined) return void socket.destroy();
       forget(longestIdle);
       longestIdle.socket.destroy();
     }
-    const connection = new ClientConnection(socket, idle);
+    const connection = new ClientConnection(socket, shared);
     open.add(connection);
     socket.once('close', () => {
       forget(connection);
-      // Node no longer knows those of a connection that ended early.
-      for (const response of connection.owed) response.destroy();
+      connection.noteClosed();
     });
   });
 

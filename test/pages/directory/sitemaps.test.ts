@@ -1,4 +1,5 @@
 // Sitemaps are made once for each version of the data, however many clients ask for them.
+
 import { expect, test } from 'vitest';
 import { oncePerVersion } from '../../../src/pages/directory/once-per-version.ts';
 import { ask } from '../../support/rig.ts';

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { findConnection } from '../../../src/server/edge/connection.ts';
 import { createHttpServer } from '../../../src/server/edge/http-server.ts';
-import { startOwn } from '../../support/own-server.ts';
+import { startHolding, startOwn } from '../../support/own-server.ts';
 import {
   ask,
   dial,
@@ -16,7 +16,7 @@ import {
   startServer,
 } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
-import { adminOf, linesOf } from '../../support/stress.ts';
+import { adminOf, linesOf, until } from '../../support/stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const LAST = 'Connection: close\r\n';
@@ -97,6 +97,30 @@ describe('requests ahead of their answers', () => {
     const replies = await sendRaw(adminOf(own), upgrade + get('/readyz'));
     expect(replies.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
   });
+});
+
+test('while 250 requests wait, each connection has one of them; afterwards four again', async () => {
+  const { own, requests, answer } = await startHolding();
+  const sendTogether = async (count: number) => {
+    const socket = await dial(own);
+    const heard = hearOut(socket);
+    socket.write(get('/').repeat(count));
+    return { socket, heard };
+  };
+  const others = await Promise.all(Array.from({ length: 250 }, () => sendTogether(1)));
+  await until('their requests', () => requests.length === 250);
+  const first = await sendTogether(5);
+  const second = await sendTogether(5);
+  await until('one of each', () => requests.length === 252);
+  // Those of clients that leave do not count any more.
+  for (const { socket } of others) socket.resetAndDestroy();
+  await until('their end', () => requests.filter(({ socket }) => socket.destroyed).length === 250);
+  answer();
+  for (const { heard } of [first, second]) expect(parseReplies(await heard).length).toBe(1);
+  const third = await sendTogether(5);
+  await until('four', () => requests.length === 256);
+  answer();
+  expect(parseReplies(await third.heard).length).toBe(4);
 });
 
 test('while the server stops, each connection ends with its next answer', async () => {

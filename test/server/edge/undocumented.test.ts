@@ -1,9 +1,10 @@
 // What src/server/edge/undocumented.ts takes from Node without its documentation: each test fails when Node changes it.
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { startOwn } from '../../support/own-server.ts';
+import { startHolding, startOwn } from '../../support/own-server.ts';
 import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
@@ -53,21 +54,6 @@ test('`httpAllowHalfOpen`: a client that ends its side gets the answer', async (
   expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
 });
 
-/** The requests that come, of which none is answered before `end` is called. */
-async function startHolding() {
-  const requests: IncomingMessage[] = [];
-  const responses: ServerResponse[] = [];
-  const route: RequestListener = (request, response) => {
-    requests.push(request);
-    responses.push(response);
-  };
-  const own = await startOwn(false, {}, route);
-  const end = () => {
-    for (const response of responses) response.end('x');
-  };
-  return { own, requests, end };
-}
-
 const MANY_CHUNKS = '1\r\na\r\n'.repeat(11_000);
 
 test.each([
@@ -76,7 +62,7 @@ test.each([
 ])(
   '`push` of a request: of %s nothing is kept, and no more than its first part is read',
   async (_, header, part) => {
-    const { own, requests, end } = await startHolding();
+    const { own, requests, answer } = await startHolding();
     const socket = await dial(own);
     const heard = hearOut(socket);
     socket.write(get('/', header) + part);
@@ -87,7 +73,7 @@ test.each([
     await sendRaw(own, 'no request\r\n\r\n');
     expect(request.readableLength).toBe(0);
     expect(request.socket.bytesRead).toBeLessThan(2 * part.length);
-    end();
+    answer();
     expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
   },
 );
@@ -102,7 +88,7 @@ test.each([
 ])(
   '`data` of a socket: behind the answer to %s, 256 KB of %i bytes are read at most, and not parsed',
   async (header, size) => {
-    const { own, requests, end } = await startHolding();
+    const { own, requests, answer } = await startHolding();
     const socket = await dial(own);
     const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
     const head = get('/', `${header}\r\n`);
@@ -111,7 +97,7 @@ test.each([
     const [request] = requests as [IncomingMessage];
     const server = request.socket;
     const count = await countRequests(async () => {
-      end();
+      answer();
       await once(socket, 'data');
       socket.resume().end(Buffer.alloc(size, `0\r\n\r\n${get('/')}`));
       await Promise.all([
