@@ -14,7 +14,6 @@ import { acceptsGzip, knownEtags } from './http/conditions.ts';
 import { type ErrorCode, errorResponses, sendFailure } from './http/errors.ts';
 import { NotModified } from './http/fresh.ts';
 import { FAULT } from './http/input.ts';
-import type { Operation } from './http/observations.ts';
 import type { TagUser } from './http/user-tags.ts';
 
 export interface VariantOptions {
@@ -97,49 +96,33 @@ export function createLookups({ variant, ...rest }: VariantOptions) {
   return { ...rest, family, collection, operations };
 }
 
-export function sendProfile(
+/** Answers a lookup: SQLite finds the answer at once, PostgreSQL later. */
+export function answerLookup(
   lookups: Lookups,
+  name: 'profile' | 'items',
   request: FastifyRequest,
   reply: FastifyReply,
   user: string,
 ): Awaitable<void> {
-  const asked = readLookup(request, user);
-  const found = lookups.store.profile(lookups.family, asked.key, asked);
-  return send(lookups, lookups.operations.profile, reply, asked, found);
+  const { store, family, collection, operations, sendAnswer, tagUser } = lookups;
+  const key = userKey(user);
+  const conditions = readConditions(request);
+  const found =
+    name === 'profile'
+      ? store.profile(family, key, conditions)
+      : store.items(family, key, collection, conditions);
+
+  function send(answer: Answer | undefined): Awaitable<void> {
+    if (answer === undefined) return sendMissing(lookups, reply, key);
+    tagUser?.(reply, family, key);
+    sendAnswer(reply, operations[name], answer, conditions.known);
+  }
+  return found instanceof Promise ? found.then(send) : send(found);
 }
 
-export function sendItems(
-  lookups: Lookups,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  user: string,
-): Awaitable<void> {
-  const asked = readLookup(request, user);
-  const found = lookups.store.items(lookups.family, asked.key, lookups.collection, asked);
-  return send(lookups, lookups.operations.items, reply, asked, found);
-}
-
-interface Asked extends LookupOptions {
-  readonly key: string;
-}
-
-function readLookup({ headers }: FastifyRequest, user: string): Asked {
+function readConditions({ headers }: FastifyRequest): LookupOptions {
   const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = headers;
-  return { key: userKey(user), known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
-}
-
-/** SQLite has found the answer by now, PostgreSQL will later. */
-function send(
-  lookups: Lookups,
-  operation: Operation,
-  reply: FastifyReply,
-  asked: Asked,
-  found: Awaitable<Answer | undefined>,
-): Awaitable<void> {
-  if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
-  if (found === undefined) return sendMissing(lookups, reply, asked.key);
-  lookups.tagUser?.(reply, lookups.family, asked.key);
-  lookups.sendAnswer(reply, operation, found, asked.known);
+  return { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
 }
 
 async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {

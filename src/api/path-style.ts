@@ -7,11 +7,10 @@ import { ITEM_CAP } from '../records/kinds.ts';
 import { VARIANTS } from '../variants.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
 import {
+  answerLookup,
   createLookups,
   distinctUrls,
   lookupResponses,
-  sendItems,
-  sendProfile,
   UserInput,
   type VariantOptions,
   variantBodies,
@@ -39,7 +38,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     },
   };
   app.get(addresses.profile, profile, function getProfile(request, reply) {
-    return sendProfile(lookups, request, reply, request.params.username);
+    return answerLookup(lookups, 'profile', request, reply, request.params.username);
   });
 
   const items = {
@@ -55,7 +54,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     },
   };
   app.get(addresses.items, items, function getItems(request, reply) {
-    return sendItems(lookups, request, reply, request.params.username);
+    return answerLookup(lookups, 'items', request, reply, request.params.username);
   });
 
   // Without a name these would be unknown addresses.

@@ -6,11 +6,10 @@ import { hostConstraint } from '../config/mount.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { FAULT } from './http/input.ts';
 import {
+  answerLookup,
   createLookups,
   distinctUrls,
   lookupResponses,
-  sendItems,
-  sendProfile,
   UserInput,
   type VariantOptions,
   variantBodies,
@@ -62,9 +61,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       },
       function getProfileOrItems(request, reply) {
         const { user, post } = request.query;
-        return post === undefined
-          ? sendProfile(lookups, request, reply, user)
-          : sendItems(lookups, request, reply, user);
+        return answerLookup(lookups, post === undefined ? 'profile' : 'items', request, reply, user);
       },
     );
   done();

@@ -28,8 +28,16 @@ export const KINDS = {
 export type KindName = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-export const findKind = (family: Family, role: Role): KindName =>
-  KIND_NAMES.find((kind) => KINDS[kind].family === family && KINDS[kind].role === role) as KindName;
+const KIND_OF: Readonly<Record<Family, Readonly<Record<Role, KindName>>>> = {
+  microblog: { profile: 'microblog profile', item: 'post' },
+  portfolio: { profile: 'portfolio profile', item: 'shot' },
+};
+export const findKind = (family: Family, role: Role): KindName => KIND_OF[family][role];
+
+/** A value for each kind. */
+export const perKind = <T>(make: (kind: KindName) => T) =>
+  // Object.fromEntries forgets which names it was given.
+  Object.fromEntries(KIND_NAMES.map((kind) => [kind, make(kind)])) as Record<KindName, T>;
 
 /** The members that lead to a picture. */
 export const PICTURE_MEMBERS: Readonly<Record<KindName, readonly string[]>> = {

@@ -2,7 +2,7 @@
 // rule comes from the schemas.
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isSheetDate, utcFromIso } from './dates.ts';
-import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName, perKind, type RecordKind } from './kinds.ts';
 import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { digitsText, scalarText } from './scalar.ts';
@@ -70,10 +70,7 @@ interface MemberPlan {
 const DIGIT_FORMS: readonly Form[] = ['count', 'flag', 'id'];
 const FREE_FORMS: readonly Form[] = ['text', 'list', 'name', 'url'];
 
-const PLANS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, plansFor(kind)])) as Record<
-  KindName,
-  MemberPlan[]
->;
+const PLANS = perKind(plansFor);
 
 function plansFor(kind: KindName): MemberPlan[] {
   const members = Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
@@ -212,13 +209,11 @@ const KINDS_BY_MARK: Record<string, readonly KindName[]> = {
 const MARKS = Object.keys(KINDS_BY_MARK);
 
 /** The members that only this kind has, among the two profiles or the two items. */
-const OWN_MEMBERS = Object.fromEntries(
-  KIND_NAMES.map((kind) => {
-    const siblings = KIND_NAMES.filter((other) => other !== kind && KINDS[other].role === KINDS[kind].role);
-    const shared = new Set(siblings.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
-    return [kind, Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member))];
-  }),
-) as Record<KindName, string[]>;
+const OWN_MEMBERS = perKind((kind) => {
+  const siblings = KIND_NAMES.filter((other) => other !== kind && KINDS[other].role === KINDS[kind].role);
+  const shared = new Set(siblings.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
+  return Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member));
+});
 
 const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';
 const AMBIGUOUS_PROFILE =

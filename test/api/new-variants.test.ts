@@ -6,10 +6,9 @@ import { Type } from '@sinclair/typebox';
 import { beforeAll, expect, test } from 'vitest';
 import { PLUGINS } from '../../src/api/api.ts';
 import {
+  answerLookup,
   createLookups,
   lookupResponses,
-  sendItems,
-  sendProfile,
   type VariantOptions,
   variantBodies,
 } from '../../src/api/lookup.ts';
@@ -36,10 +35,10 @@ const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, 
     },
   });
   app.get('/u/:username', route('profile'), (request, reply) =>
-    sendProfile(lookups, request, reply, request.params.username),
+    answerLookup(lookups, 'profile', request, reply, request.params.username),
   );
   app.get('/u/:username/all', route('items'), (request, reply) =>
-    sendItems(lookups, request, reply, request.params.username),
+    answerLookup(lookups, 'items', request, reply, request.params.username),
   );
   done();
 };

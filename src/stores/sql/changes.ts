@@ -62,7 +62,7 @@ export async function listChanges(
   since: number,
   { withOldItems = false }: ChangeOptions = {},
 ): Promise<Change[]> {
-  const rows = db.rows(`
+  const rows = db.rows<ChangeRow>(`
     SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
       CASE WHEN profile >= ${since} THEN 'profile' END, CASE WHEN list >= ${since} THEN 'list' END
     FROM changes LEFT JOIN profiles ON profiles.family = changes.family AND profiles.user_key = changes.user_key
@@ -73,16 +73,23 @@ export async function listChanges(
   return changes;
 }
 
-function readChange([family, key = '', username, earlier, profile, list]: (string | null)[]): Change {
-  return {
-    family: family as Family,
-    key: key as string,
-    ...(username && { username }),
-    ...(earlier && earlier !== username && { earlier }),
-    profile: Boolean(profile),
-    list: Boolean(list),
-  };
-}
+type ChangeRow = [
+  family: Family,
+  key: string,
+  username: string | null,
+  earlier: string | null,
+  profile: string | null,
+  list: string | null,
+];
+
+const readChange = ([family, key, username, earlier, profile, list]: ChangeRow): Change => ({
+  family,
+  key,
+  ...(username && { username }),
+  ...(earlier && earlier !== username && { earlier }),
+  profile: profile !== null,
+  list: list !== null,
+});
 
 /** Notes that all changes since the current generation are recorded. It comes before each new generation. */
 export const keepGeneration = (condition: string) => `
