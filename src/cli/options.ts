@@ -1,4 +1,5 @@
 // Options and arguments that several commands take.
+
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { lookalikes, readConfig } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
@@ -7,6 +8,7 @@ import { flagName, SETTINGS, type SettingName, variableName } from '../config/se
 import type { ReadingOptions } from '../import/import.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
+import { errorMessage } from '../records/thrown.ts';
 import { UsageError } from '../stores/explain.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/sql/load.ts';
@@ -95,7 +97,7 @@ export const settingArgument =
     try {
       return parse(text);
     } catch (error) {
-      throw new UsageError(`${name} ${(error as Error).message}`);
+      throw new UsageError(`${name} ${errorMessage(error)}`);
     }
   };
 

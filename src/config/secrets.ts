@@ -1,5 +1,7 @@
 // Where the text of a setting comes from: a flag, the environment, or for secrets a file.
+
 import { readFileSync } from 'node:fs';
+import { errorCode } from '../records/thrown.ts';
 import { ConfigError } from './setting-values.ts';
 
 export interface SettingText {
@@ -37,7 +39,7 @@ function readSecret(name: string, { text: path = '', label }: SettingText): stri
   try {
     content = readFileSync(path.trim(), 'utf8').trimEnd();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     throw new ConfigError([`${label} must name a file that can be read (${code})`]);
   }
   if (content === '' || content.length > LONGEST_SECRET || /\p{Cc}/u.test(content))

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import proxyAddr from '@fastify/proxy-addr';
+import { errorCode } from '../records/thrown.ts';
 import { type BaseUrl, hostKey } from './mount.ts';
 
 /** What is wrong with a value, as a sentence that begins with the setting's name. */
@@ -234,7 +235,7 @@ export function logo(text: string): Logo {
   try {
     bytes = readFileSync(text);
   } catch (error) {
-    throw new Mistake(`must be a file that can be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new Mistake(`must be a file that can be read (${errorCode(error)})`);
   }
   if (bytes.length > LARGEST_LOGO) throw new Mistake(`must be a file of at most ${LARGEST_LOGO / 1024} KiB`);
   return { type, bytes };

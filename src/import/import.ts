@@ -1,4 +1,5 @@
 // Files -> records in the store: all of them, or none, or the good ones.
+
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
+import { errorMessage } from '../records/thrown.ts';
 import { type LinesOutput, openLines } from '../stores/output.ts';
 import type { Load, RemovalLimit, Tallies } from '../stores/sql/load.ts';
 import type { Writer } from '../stores/writer.ts';
@@ -120,7 +122,7 @@ function placeRejects(rejects: LinesOutput | undefined): string[] {
     rejects?.commit();
     return [];
   } catch (error) {
-    return [(error as Error).message];
+    return [errorMessage(error)];
   }
 }
 

@@ -1,11 +1,11 @@
 // What people see of an import: its progress, records that look like mistakes, what was mended, and the counts at the end.
 
-import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { KIND_NAMES, KINDS, type KindName, perKind } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { nearest } from '../records/nearest.ts';
 import { describeFault, type Fault, type RawRecord, type Row } from '../records/normalise.ts';
 import { brief, counted, printable, table } from '../records/printable.ts';
-import { type Member, SCHEMAS } from '../records/schemas.ts';
+import { MEMBERS } from '../records/schemas.ts';
 import { takedownKey } from '../records/user-name.ts';
 import type { LinesOutput } from '../stores/output.ts';
 import type { Misfit, Tallies } from '../stores/sql/load.ts';
@@ -59,7 +59,7 @@ export function summary(tallies: Tallies): string {
 
 const TEXTS = Object.fromEntries(
   KIND_NAMES.map((kind) => {
-    const members = Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
+    const members = Object.entries(MEMBERS[kind]);
     return [kind, members.filter(([, schema]) => schema['x-form'] === 'text').map(([member]) => member)];
   }),
 );
@@ -110,7 +110,7 @@ const isHtml = (value: unknown) => typeof value === 'string' && mayBeHtml(value)
 
 // Members of the files that no record has: misspelt ones would otherwise become empty without a word.
 
-const MEMBERS = new Map(KIND_NAMES.map((kind) => [kind, new Set(Object.keys(SCHEMAS[kind].properties))]));
+const NAMES = perKind((kind) => new Set(Object.keys(MEMBERS[kind])));
 
 /** How many different names are counted one by one. */
 const MOST_NAMES = 20;
@@ -128,7 +128,7 @@ export function createUnused() {
 
   return {
     look(source: RawRecord, kind: KindName): void {
-      const members = MEMBERS.get(kind) as ReadonlySet<string>;
+      const members = NAMES[kind];
       for (const name in source) if (!members.has(name)) add(brief(name), members);
     },
     /** How often each came. */

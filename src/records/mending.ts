@@ -3,7 +3,7 @@ import { decodeHTMLStrict } from 'entities';
 import { type DateOrder, utcFromSheet } from './dates.ts';
 import { type Family, FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from './kinds.ts';
 import { type NormaliseResult, normalise, type RawRecord } from './normalise.ts';
-import { type Member, SCHEMAS } from './schemas.ts';
+import { MEMBERS } from './schemas.ts';
 
 export interface MendingOptions {
   /** Whether optional members that are not valid are left empty. */
@@ -56,7 +56,7 @@ export function createMender(
 }
 
 function areOptional(members: readonly string[], kind: KindName): boolean {
-  const schemas = SCHEMAS[kind].properties as Record<string, Member>;
+  const schemas = MEMBERS[kind];
   return members.every((member) => schemas[member]?.default !== undefined);
 }
 
@@ -112,7 +112,7 @@ const HAS_SCHEME = /^[a-z][a-z\d+.-]*:/i;
 export function resolveAddresses(raw: RawRecord, kind: KindName, base: URL): RawRecord {
   const files = [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
   const resolved: Record<string, unknown> = {};
-  for (const [member, schema] of Object.entries(SCHEMAS[kind].properties as Record<string, Member>)) {
+  for (const [member, schema] of Object.entries(MEMBERS[kind])) {
     const text = raw[member];
     if (schema['x-form'] !== 'url' || typeof text !== 'string' || HAS_SCHEME.test(text)) continue;
     if (/^www\./i.test(text)) resolved[member] = `${base.protocol}//${text}`;

@@ -6,7 +6,7 @@ import { type Family, KIND_NAMES, KINDS, type KindName, perKind, type RecordKind
 import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { digitsText, scalarText } from './scalar.ts';
-import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
+import { type Form, LARGEST_ID, MEMBERS, ZERO_DATE } from './schemas.ts';
 import { searchWords } from './search-words.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
@@ -73,7 +73,7 @@ const FREE_FORMS: readonly Form[] = ['text', 'list', 'name', 'url'];
 const PLANS = perKind(plansFor);
 
 function plansFor(kind: KindName): MemberPlan[] {
-  const members = Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
+  const members = Object.entries(MEMBERS[kind]);
   return members.map(([member, schema], index) => {
     const compiled = TypeCompiler.Compile(schema);
     return {
@@ -211,8 +211,8 @@ const MARKS = Object.keys(KINDS_BY_MARK);
 /** The members that only this kind has, among the two profiles or the two items. */
 const OWN_MEMBERS = perKind((kind) => {
   const siblings = KIND_NAMES.filter((other) => other !== kind && KINDS[other].role === KINDS[kind].role);
-  const shared = new Set(siblings.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
-  return Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member));
+  const shared = new Set(siblings.flatMap((other) => Object.keys(MEMBERS[other])));
+  return Object.keys(MEMBERS[kind]).filter((member) => !shared.has(member));
 });
 
 const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';

@@ -182,6 +182,14 @@ export const SCHEMAS = {
   shot: Shot,
 } as const satisfies Record<KindName, TObject>;
 
+/** The members of each kind, by their names. */
+export const MEMBERS: Readonly<Record<KindName, Readonly<Record<string, Member>>>> = {
+  'microblog profile': MicroblogProfile.properties,
+  post: Post.properties,
+  'portfolio profile': PortfolioProfile.properties,
+  shot: Shot.properties,
+};
+
 /** The body of an item list: one member, named by the variant. */
 export const itemsBody = ($id: string, collection: string, item: TObject) =>
   Type.Object(

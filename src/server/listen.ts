@@ -1,9 +1,11 @@
 // Where the server listens: at an address, on a unix socket, or on a socket that another program opened and handed over.
+
 import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/settings.ts';
+import { errorCode } from '../records/thrown.ts';
 
 /** Options of Node's `listen` that Fastify's type lacks: an inherited socket, or one that others may open as well. */
 export interface SocketOptions {
@@ -51,6 +53,6 @@ async function removeAbandoned(path: string): Promise<void> {
     socket.destroy();
   } catch (error) {
     // Otherwise listening fails, and says why.
-    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') rmSync(path, { force: true });
+    if (errorCode(error) === 'ECONNREFUSED') rmSync(path, { force: true });
   }
 }

@@ -1,8 +1,11 @@
 // `serve --rehearse`: answers that are slow, fail or are empty, for front-ends to be tried against. Loaded with that option
 // only. To take it out, delete this file and what "rehears" is found in.
+
 import { createHash, randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_CODES, type ErrorCode, FAILURES, sendFailure } from '../api/http/errors.ts';
 import { JSON_TYPE } from '../api/http/headers.ts';
@@ -13,6 +16,7 @@ import type { Config, Rehearsal } from '../config/settings.ts';
 import { findKind } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
+import { errorMessage } from '../records/thrown.ts';
 import { VARIANTS } from '../variants.ts';
 import { findConnection } from './edge/connection.ts';
 
@@ -178,12 +182,18 @@ const LAST: readonly ErrorCode[] = [
   'HEADERS_TOO_LARGE',
 ];
 
+// What the routes of both styles have checked.
+const UserInPath = Type.Object({ username: Type.String() });
+const UserInQuery = Type.Object({ user: Type.String() });
+
 /** A list without items, or a profile with nothing but its name. Anything else is answered as it is. */
 function sendEmpty(request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const { variant, name } = findOperation(request);
-  const { user } = request.query as { user?: string };
-  const { username = user } = request.params as { username?: string };
-  if (variant === 'none' || username === undefined) return undefined;
+  const { query, params } = request;
+  const username = Value.Check(UserInPath, params)
+    ? params.username
+    : Value.Check(UserInQuery, query) && query.user;
+  if (variant === 'none' || username === false) return undefined;
   const { family, collection } = VARIANTS[variant];
   const profile = normalise({ id: '1', username }, findKind(family, 'profile'));
   const record = 'row' in profile ? profile.row.record : '{}';
@@ -243,6 +253,6 @@ function findMistake(flag: string, parse: (text: string) => unknown, text: strin
     parse(text);
     return undefined;
   } catch (error) {
-    return `${flag} ${(error as Error).message}`;
+    return `${flag} ${errorMessage(error)}`;
   }
 }

@@ -15,9 +15,3 @@ export class NoDataError extends StoreError {}
 /** Whether the data cannot be read, rather than the program being wrong. */
 export const isDataFault = (error: unknown) =>
   error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
-
-/** That of a system, of SQLite, or the SQLSTATE; empty when there is none. */
-export function errorCode(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-}

@@ -1,5 +1,6 @@
 // Output files. Each is written under a name of its own beside its place and appears when it is whole, so of several
 // writers the last one wins. One that would destroy an input or a database is refused.
+
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
@@ -22,6 +23,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
+import { errorMessage } from '../records/thrown.ts';
 
 /** Nothing was written, or not everything: a sentence for the operator. */
 export class OutputError extends Error {
@@ -66,7 +68,7 @@ export function openLines(file: string, inputs: readonly string[] = []) {
       try {
         output.commit();
       } catch (error) {
-        throw new OutputError(`${(error as Error).message}; the lines are in ${output.path}`);
+        throw new OutputError(`${errorMessage(error)}; the lines are in ${output.path}`);
       }
     },
     /** Closes the file, and removes it unless it was committed. */

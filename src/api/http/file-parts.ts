@@ -1,8 +1,10 @@
 // Reads files in parts, each with an open of its own: clients that read slowly hold no descriptors, of which the
 // connections may have taken all but few, and no more memory than a part.
+
 import { constants, type Stats } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
+import { errorCode } from '../../records/thrown.ts';
 
 /** Most pictures of a list are one part. */
 const WHOLE_BYTES = 64 * 1024;
@@ -22,8 +24,7 @@ export async function findFile(path: string): Promise<Stats | undefined> {
   }
 }
 
-export const isAbsence = (error: unknown) =>
-  ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));
+export const isAbsence = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
 /**
  * The bytes of a file from `start` to `end`, part by part. Each part overwrites the one before: with buffers of their own,

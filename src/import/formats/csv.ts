@@ -2,13 +2,13 @@
 import { KIND_NAMES, type KindName } from '../../records/kinds.ts';
 import type { RawRecord } from '../../records/normalise.ts';
 import { counted } from '../../records/printable.ts';
-import { type Member, SCHEMAS } from '../../records/schemas.ts';
+import { MEMBERS } from '../../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
 import { RowReader, type TextRow } from './rows.ts';
 
-const PROPERTIES = Object.values(SCHEMAS).flatMap(({ properties }) => Object.entries<Member>(properties));
-const MEMBERS = new Set(PROPERTIES.map(([name]) => name));
+const PROPERTIES = Object.values(MEMBERS).flatMap((members) => Object.entries(members));
+const KNOWN_NAMES = new Set(PROPERTIES.map(([name]) => name));
 const LISTS = PROPERTIES.filter(([, schema]) => schema['x-form'] === 'list').map(([name]) => name);
 const [NEWLINE, QUOTE] = [10, 34];
 const DELIMITERS = [',', ';', '\t'];
@@ -79,7 +79,7 @@ function readHeader(row: TextRow, isMapped: boolean, delimiters: readonly string
   const cells = splitCells(text, delimiter);
   if (cells === undefined) return refuse(BAD_QUOTES);
   const names = cells.map((name) => name.trim());
-  const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
+  const isNamed = (name: string) => (isMapped ? name !== '' : KNOWN_NAMES.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined) return refuse(`the header names ${excerpt(twice)} twice`);
   if (names.some(isNamed)) return { names, delimiter, kind: isMapped ? undefined : kindOfColumns(names) };
@@ -88,8 +88,8 @@ function readHeader(row: TextRow, isMapped: boolean, delimiters: readonly string
 }
 
 function kindOfColumns(names: readonly string[]): KindName | undefined {
-  const known = names.filter((name) => MEMBERS.has(name));
-  const [kind, other] = KIND_NAMES.filter((one) => known.every((name) => name in SCHEMAS[one].properties));
+  const known = names.filter((name) => KNOWN_NAMES.has(name));
+  const [kind, other] = KIND_NAMES.filter((one) => known.every((name) => name in MEMBERS[one]));
   return other === undefined ? kind : undefined;
 }
 

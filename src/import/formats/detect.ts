@@ -1,7 +1,9 @@
 // Opens a file: unpacks gzip, decodes its text, recognises the format by the first bytes, never by the name, and yields the raw
 // records.
+
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { errorCode } from '../../records/thrown.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoRecordsError, type RecordReader } from './entry.ts';
 import { JsonReader } from './json.ts';
@@ -152,7 +154,7 @@ async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* unpacked;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'Z_BUF_ERROR') throw new FormatError('the gzip data ends too early: the file is cut off');
     if (code.startsWith('Z_'))
       throw new FormatError('the gzip data is corrupt: make or fetch the file again');

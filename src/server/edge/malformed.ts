@@ -8,7 +8,7 @@ export const LONGEST_URL = 8 * 1024;
 
 /** Why a request with readable headers must be refused; undefined when it may be routed. */
 export function requestFault(request: IncomingMessage): ErrorCode | undefined {
-  const url = request.url as string;
+  const { url = '' } = request;
   if (request.httpVersionMajor !== 1) return 'BAD_REQUEST';
   if (url.length > LONGEST_URL) return 'URI_TOO_LONG';
   const hosts = countHosts(request.rawHeaders);
@@ -46,7 +46,7 @@ function hasBrokenEscape(url: string): boolean {
 
 /** The path to route by. An absolute target becomes its path, and its host is the one that counts (RFC 9112, 3.2.2). */
 export function pathToRoute(request: IncomingMessage): string {
-  const url = request.url as string;
+  const { url = '' } = request;
   const absolute = url.startsWith('/') ? null : ABSOLUTE.exec(url);
   if (absolute === null) return url;
   const [, host, target = ''] = absolute;

@@ -1,5 +1,6 @@
 // Errors of PostgreSQL, the driver and the network as messages for the operator.
-import { errorCode, StoreError } from '../errors.ts';
+import { errorCode, errorMessage } from '../../records/thrown.ts';
+import { StoreError } from '../errors.ts';
 
 /** By SQLSTATE or system code. */
 const BY_CODE: Record<string, string> = {
@@ -38,7 +39,7 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
 
 function describe(error: unknown): string {
   const code = errorCode(error);
-  const { message } = error as Error;
+  const message = errorMessage(error);
   if (code === '42P01') return describeMissingTable(message);
   const words = BY_CODE[code] ?? BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1];
   return words ?? `reports: ${message}${code === '' ? '' : ` (${code})`}`;
@@ -58,7 +59,7 @@ export const isLasting = (error: unknown) =>
 
 /** Whether only the query failed, by a conflict on a standby for example, or no connection could be had for it. */
 export const isQueryError = (error: unknown) =>
-  NO_FREE_CONNECTION.test((error as Error).message) || /^(22|40|42|53300|57014|XX)/.test(errorCode(error));
+  NO_FREE_CONNECTION.test(errorMessage(error)) || /^(22|40|42|53300|57014|XX)/.test(errorCode(error));
 
 export const toStoreError = (name: string, error: unknown): StoreError =>
   error instanceof StoreError

@@ -1,6 +1,6 @@
 // How many records there are, kept with the data: counting them takes seconds where there are millions. Each change of records
 // keeps the numbers, `vitrine check` compares them, and `check --repair` sets them right.
-import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import { KIND_NAMES, KINDS, type KindName, perKind } from '../../records/kinds.ts';
 import type { Counts } from '../reader.ts';
 import { table } from './media-statements.ts';
 import type { Rows, SqlAdapter } from './sql-adapter.ts';
@@ -17,7 +17,7 @@ const COUNTED = KIND_NAMES.map(
 
 export function countsFrom(rows: readonly CountRow[]): Counts {
   const numbers = new Map(rows);
-  return Object.fromEntries(KIND_NAMES.map((kind) => [kind, Number(numbers.get(kind) ?? 0)])) as Counts;
+  return perKind((kind) => Number(numbers.get(kind) ?? 0));
 }
 
 /** Before there is data. */

@@ -3,7 +3,15 @@
 // `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
-import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import {
+  FAMILIES,
+  type Family,
+  findKind,
+  KIND_NAMES,
+  KINDS,
+  type KindName,
+  perKind,
+} from '../../records/kinds.ts';
 import { addToCount } from './counts.ts';
 import {
   type LoadOptions,
@@ -69,13 +77,8 @@ export async function merge(
 
 type Statements = ReturnType<typeof statementsFor>;
 
-const noTallies = () =>
-  Object.fromEntries(
-    KIND_NAMES.map((kind): [KindName, Tally] => [
-      kind,
-      { new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 },
-    ]),
-  ) as Tallies;
+const noTallies = (): Tallies =>
+  perKind(() => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 }));
 
 type MergeCounts = Omit<Tally, 'takenDown'>;
 

@@ -1,6 +1,8 @@
 // Connections to a SQLite file: opening it for writing or reading.
+
 import { existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { errorCode } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
 import { addFunctions } from './dialect.ts';
@@ -50,7 +52,7 @@ export function openExclusive(path: string, waitMs: number): OpenDatabase | unde
       return db;
     } catch (error) {
       db.close();
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+      if (errorCode(error) !== 'SQLITE_BUSY') throw error;
       return undefined;
     }
   });

@@ -36,6 +36,6 @@ export function sqlAdapter(db: Database): SqlAdapter {
 }
 
 function* readTexts(db: Database, sql: string): Generator<TextRow> {
-  for (const row of db.prepare(sql).raw().iterate() as Iterable<(string | number | null)[]>)
+  for (const row of db.prepare<[], (string | number | null)[]>(sql).raw().iterate())
     yield row.map((value) => (typeof value === 'number' ? String(value) : value));
 }

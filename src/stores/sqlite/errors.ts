@@ -1,8 +1,10 @@
 // What SQLite and the file system report, as sentences for the operator.
+
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { errorCode, StoreError } from '../errors.ts';
+import { errorCode } from '../../records/thrown.ts';
+import { StoreError } from '../errors.ts';
 
 /** Runs what touches a database file and turns SQLite's errors into sentences about it. */
 export function describeErrors<T>(path: string, action: () => T): T {
@@ -17,10 +19,10 @@ export function describeErrors<T>(path: string, action: () => T): T {
 export function toStoreError(path: string, error: unknown): Error {
   const fault = error as Error;
   if (fault instanceof StoreError || errorCode(fault) === '') return fault;
-  return new StoreError(errorMessage(path, errorCode(fault), fault.message), { cause: fault });
+  return new StoreError(describeFault(path, errorCode(fault), fault.message), { cause: fault });
 }
 
-function errorMessage(path: string, code: string, message: string): string {
+function describeFault(path: string, code: string, message: string): string {
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
   // One read that failed is damage to SQLite as well.
   if (code.startsWith('SQLITE_CORRUPT'))

@@ -93,31 +93,31 @@ const TAKEN_DOWN = `
   WHERE hash = takedown_hash(salt, ?, 'name', ?)`;
 
 function createReader(db: OpenDatabase, path: string): SqliteReader {
-  const newestMark = db.prepare(NEWEST_MARK).pluck();
+  const newestMark = db.prepare<[], string>(NEWEST_MARK).pluck();
   const hasMark = db.prepare('SELECT 1 FROM takedown_marks WHERE mark = ?');
-  const counts = db.prepare(KEPT_COUNTS);
-  const generation = db.prepare('SELECT generation FROM vitrine').pluck();
-  const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
-  const mediaUrl = db.prepare(MEDIA_URL).pluck();
-  const pictures = db.prepare(PICTURES);
+  const counts = db.prepare<[], [kind: string, count: number]>(KEPT_COUNTS).raw();
+  const generation = db.prepare<[], number>('SELECT generation FROM vitrine').pluck();
+  const lastRun = db.prepare<[], number>('SELECT last_run FROM vitrine').pluck();
+  const mediaUrl = db.prepare<[], string>(MEDIA_URL).pluck();
+  const pictures = db.prepare<[string], PictureRow>(PICTURES);
   const { beginRead, hold } = shareTransaction(db);
   const lookups = createLookups(db, beginRead);
   return {
     ...lookups,
     ...createListings(db, beginRead, lookups.profile),
-    version: () => generation.get() as number,
-    lastImport: () => importTime(generation.get() as number),
-    lastImportRun: () => importTime(lastRun.get() as number),
-    newestMark: () => newestMark.get() as string | undefined,
+    version: () => generation.get() ?? 0,
+    lastImport: () => importTime(generation.get() ?? 0),
+    lastImportRun: () => importTime(lastRun.get() ?? 0),
+    newestMark: () => newestMark.get(),
     hasMark: (mark) => hasMark.get(mark) !== undefined,
     hold(isHeld) {
       hold(isHeld);
       // A transaction begins with its first read.
       if (isHeld) generation.get();
     },
-    mediaUrl: () => mediaUrl.get() as string | undefined,
-    pictures: (files) => factsByFile(pictures.all(JSON.stringify(files)) as PictureRow[]),
-    counts: () => countsFrom(counts.raw().all() as [string, number][]),
+    mediaUrl: () => mediaUrl.get(),
+    pictures: (files) => factsByFile(pictures.all(JSON.stringify(files))),
+    counts: () => countsFrom(counts.all()),
     fault() {
       try {
         refuseUnfit(db, path);
@@ -133,15 +133,21 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
   };
 }
 
+type AnswerRow = [etag: string, isPacked: 0 | 1, body: Buffer | null];
+
 function createLookups(db: OpenDatabase, beginRead: () => void) {
-  const plainProfile = db.prepare(FIND_PLAIN).raw();
-  const packedProfile = db.prepare(FIND_PACKED).raw();
-  const list = db.prepare(FIND_LIST).raw();
+  const plainProfile = db.prepare<string[], AnswerRow>(FIND_PLAIN).raw();
+  const packedProfile = db.prepare<string[], AnswerRow>(FIND_PACKED).raw();
+  const list = db.prepare<string[], AnswerRow>(FIND_LIST).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
 
-  function read(statement: Statement, values: string[], gzip: boolean): Answer | undefined {
+  function read(
+    statement: Statement<string[], AnswerRow>,
+    values: string[],
+    gzip: boolean,
+  ): Answer | undefined {
     beginRead();
-    const row = statement.get(values) as [string, 0 | 1, Buffer | null] | undefined;
+    const row = statement.get(...values);
     if (row === undefined) return undefined;
     const [etag, isPacked, body] = row;
     return answerWith(etag, body, isPacked === 1, gzip);
@@ -170,37 +176,41 @@ function createListings(
   beginRead: () => void,
   findProfile: ReturnType<typeof createLookups>['profile'],
 ): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'newest' | 'item' | 'history' | 'historySizes'> {
-  const firstUsers = db.prepare(FIRST_USERS).pluck();
-  const users = db.prepare(usersBy('>', 'ASC'));
-  const usersBefore = db.prepare(usersBy('<=', 'DESC'));
-  const search = db.prepare(SEARCH);
-  const newest = db.prepare(NEWEST).raw();
+  type UsersOf = [family: Family, from: string, limit: number, skip: number];
+  const firstUsers = db.prepare<[Family, number], string>(FIRST_USERS).pluck();
+  const users = db.prepare<UsersOf, UserEntry>(usersBy('>', 'ASC'));
+  const usersBefore = db.prepare<UsersOf, UserEntry>(usersBy('<=', 'DESC'));
+  const search = db.prepare<object, UserEntry>(SEARCH);
+  const newest = db.prepare<[Family, string, string], NewestRow>(NEWEST).raw();
   const adapter = sqlAdapter(db);
   const { member } = adapter;
-  const item = perFamily((family) => db.prepare(selectItem(family, adapter)).raw());
+  const item = perFamily((family) => db.prepare<object, ItemRow>(selectItem(family, adapter)).raw());
   // As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin.
-  const prepare = (family: Family, side: Side, ...columns: string[]) =>
-    db.prepare(selectHistory(family, side, [SIZE, ...columns].join())).raw();
-  const plain = perFamily((family) => prepare(family, 'older', 'CAST(record AS BLOB)'));
+  const prepare = <Row extends [id: string, bytes: number, record?: Buffer]>(
+    family: Family,
+    side: Side,
+    ...columns: string[]
+  ) => db.prepare<object, Row>(selectHistory(family, side, [SIZE, ...columns].join())).raw();
+  const plain = perFamily((family) => prepare<SizedRow>(family, 'older', 'CAST(record AS BLOB)'));
   const served = perFamily((family) =>
-    prepare(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
+    prepare<SizedRow>(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
   );
-  const sizes = forEachSide((family, side) => prepare(family, side));
+  const sizes = forEachSide((family, side) => prepare<[id: string, bytes: number]>(family, side));
   const mediaUrl = db.prepare(MEDIA_URL);
   return {
-    firstUsers: (family, count) => firstUsers.all(family, count) as string[],
+    firstUsers: (family, count) => firstUsers.all(family, count),
     users(family, { after = '', upTo, skip = 0, limit }) {
       beginRead();
       const statement = upTo === undefined ? users : usersBefore;
-      return statement.all(family, upTo ?? after, limit, skip) as UserEntry[];
+      return statement.all(family, upTo ?? after, limit, skip);
     },
     search(family, key, limit) {
       beginRead();
-      return search.all({ 1: family, 2: key, 3: key + LAST, 4: limit }) as UserEntry[];
+      return search.all({ 1: family, 2: key, 3: key + LAST, 4: limit });
     },
     newest(family, userKey, collection) {
       beginRead();
-      const row = newest.get(family, userKey, collection) as NewestRow | undefined;
+      const row = newest.get(family, userKey, collection);
       if (row === undefined) return undefined;
       const [etag, body, listEtag, list, hasMore, hasCopies] = row;
       const fits = list !== null && unpackedSize(list) <= MOST_BYTES;
@@ -213,7 +223,7 @@ function createListings(
     },
     item(family, userKey, id) {
       beginRead();
-      const row = item[family].get({ 1: userKey, 2: id }) as ItemRow | undefined;
+      const row = item[family].get({ 1: userKey, 2: id });
       if (row === undefined) return undefined;
       const [etag, body, record, older, newer] = row;
       const profile = { etag, body };
@@ -226,12 +236,12 @@ function createListings(
       const values = { 1: userKey, 2: from, 3: limit, 4: skip };
       // The statement that names copies costs three times as much, even where there are none.
       const records = mediaUrl.get() === undefined ? plain : served;
-      return { profile, ...takeFitting(records[family].iterate(values) as Iterable<SizedRow>) };
+      return { profile, ...takeFitting(records[family].iterate(values)) };
     },
     historySizes(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
       beginRead();
       const values = { 1: userKey, 2: from, 3: limit, 4: skip };
-      const found = sizes[family][side].all(values) as [string, number][];
+      const found = sizes[family][side].all(values);
       return found.map(([id, bytes]): ItemSize => ({ id, bytes }));
     },
   };

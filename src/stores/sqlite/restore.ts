@@ -1,8 +1,10 @@
 // `vitrine restore`: what a snapshot holds takes the place of what a database holds, in one transaction. A copy of the
 // snapshot is made beside the database, migrated and checked before the database is touched.
+
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { errorCode, StoreError } from '../errors.ts';
+import { errorCode } from '../../records/thrown.ts';
+import { StoreError } from '../errors.ts';
 import { openReplacement } from '../output.ts';
 import type { Counts } from '../reader.ts';
 import { readTakedowns } from '../sql/archive.ts';
@@ -111,7 +113,7 @@ const SHARED_COLUMNS = `
 /** Makes the rows of a table those of the copy; rows that are the same stay untouched. */
 function replaceRows(db: OpenDatabase, table: string, key: readonly string[]): void {
   // The numbers of rows mean nothing. An operator may have added a column to one of the tables.
-  const columns = db.prepare(SHARED_COLUMNS).pluck().all(table, table) as string[];
+  const columns = db.prepare<string[], string>(SHARED_COLUMNS).pluck().all(table, table);
   const isKey = key.map((column) => `theirs.${column} = ours.${column}`).join(' AND ');
   const isSame = columns.map((column) => `theirs.${column} IS ours.${column}`).join(' AND ');
   db.exec(`

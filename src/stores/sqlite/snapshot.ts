@@ -1,8 +1,10 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
+
 import { createHash } from 'node:crypto';
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { errorCode, StoreError } from '../errors.ts';
+import { errorCode, errorMessage } from '../../records/thrown.ts';
+import { StoreError } from '../errors.ts';
 import { isOldUnfinished, isUnfinished, openReplacement } from '../output.ts';
 import { type OpenDatabase, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
@@ -74,7 +76,7 @@ function removeFiles(files: readonly string[]): Pick<DatedSnapshot, 'removed' | 
       rmSync(file, { force: true });
       removed.push(file);
     } catch (error) {
-      warnings.push(`${file} could not be removed: ${(error as Error).message}`);
+      warnings.push(`${file} could not be removed: ${errorMessage(error)}`);
     }
   return { removed, warnings };
 }

@@ -1,8 +1,10 @@
 // What is left of deleted data in a file. With `secure_delete`, SQLite overwrites what it deletes. But when it moves rows to
 // another page it leaves copies of them in the gap between the pointers and the rows of the first one: those are overwritten
 // here. Nothing reads a gap, so neither readers nor a crash can see half of this.
+
 import { fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorCode, errorMessage } from '../../records/thrown.ts';
 import type { ShareListener } from '../sql/unnamed-media.ts';
 import type { OpenDatabase } from './connect.ts';
 import { emptyLog } from './log.ts';
@@ -27,7 +29,7 @@ export async function eraseTraces(
     }
     return undefined;
   } catch (error) {
-    return `${path} still holds deleted data in unused space: ${(error as Error).message}.`;
+    return `${path} still holds deleted data in unused space: ${errorMessage(error)}.`;
   }
 }
 
@@ -109,7 +111,7 @@ function rewrite(db: OpenDatabase): string | undefined {
     db.exec('VACUUM');
     return undefined;
   } catch (error) {
-    const { code = '', message } = error as { code?: string; message: string };
+    const [code, message] = [errorCode(error), errorMessage(error)];
     if (code.startsWith('SQLITE_FULL')) return 'this needs twice as much free disk space as the file has';
     if (code.startsWith('SQLITE_BUSY')) return 'another process is writing it';
     return message;

@@ -13,7 +13,7 @@ import {
 import { resolveAddresses, unescapeTexts } from '../../records/mending.ts';
 import { normalise, type RawRecord } from '../../records/normalise.ts';
 import { scalarText } from '../../records/scalar.ts';
-import { type Form, type Member, SCHEMAS } from '../../records/schemas.ts';
+import { type Form, MEMBERS } from '../../records/schemas.ts';
 import type { VariantRow } from '../../variants.ts';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
 import { type Lookup, MAX_ITEMS, type SiteClient, type SiteResponse } from '../remote/site-client.ts';
@@ -247,15 +247,13 @@ const isPicture = (member: string) => PICTURES.has(member);
 /** The texts that an import would make of a record's members. */
 type Texts = Readonly<Record<string, string>>;
 
-const listMembers = (kind: KindName) => SCHEMAS[kind].properties as Record<string, Member>;
-
-const findForm = (kind: KindName, member: string): Form | undefined => listMembers(kind)[member]?.['x-form'];
+const findForm = (kind: KindName, member: string): Form | undefined => MEMBERS[kind][member]?.['x-form'];
 
 /** The text of every member. A record that an import would refuse is taken as it is. */
 function readTexts(raw: RawRecord, kind: KindName): Texts {
   const result = normalise(raw, kind);
   if ('row' in result) return JSON.parse(result.row.record);
-  const entries = Object.entries(listMembers(kind)).map(([member, schema]) => {
+  const entries = Object.entries(MEMBERS[kind]).map(([member, schema]) => {
     const value = raw[member] ?? schema.default ?? '';
     return [member, scalarText(value) ?? writeJson(value)];
   });

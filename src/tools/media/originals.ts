@@ -15,26 +15,29 @@ export function createOriginals() {
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
     CREATE INDEX wanted_of_host ON wanted (host, n);`);
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
-  const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
+  const page = db.prepare<[string, number, number], { n: number; url: string }>(
+    'SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?',
+  );
 
   /** Page by page: a statement can be iterated once at a time. */
   function* listUrls(host: string): Generator<string> {
     for (let last = 0; ; ) {
-      const rows = page.all(host, last, PAGE) as { n: number; url: string }[];
-      if (rows.length === 0) return;
+      const rows = page.all(host, last, PAGE);
+      const end = rows.at(-1);
+      if (end === undefined) return;
       yield* rows.map(({ url }) => url);
-      last = (rows.at(-1) as { n: number }).n;
+      last = end.n;
     }
   }
 
   return {
     want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
-    size: () => db.prepare('SELECT count(*) FROM wanted').pluck().get() as number,
+    size: () => db.prepare<[], number>('SELECT count(*) FROM wanted').pluck().get() ?? 0,
 
     /** Those of each host; hosts with the most of them come first. */
     queues(): Generator<string>[] {
       const query = 'SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host';
-      return (db.prepare(query).pluck().all() as string[]).map(listUrls);
+      return db.prepare<[], string>(query).pluck().all().map(listUrls);
     },
 
     [Symbol.dispose]: db[Symbol.dispose],

@@ -58,7 +58,7 @@ export function createMemory(path: string, site: string) {
   const change = (sql: string, ...values: string[]) => void db.prepare(sql).run(...values);
   const write = (action: () => void) => describeErrors(path, () => db.transaction(action)());
   write(() => void db.prepare(BEGIN).run({ site }));
-  const run = db.prepare('SELECT begun FROM runs WHERE site = ?').pluck().get(site) as string;
+  const run = db.prepare<[string], string>('SELECT begun FROM runs WHERE site = ?').pluck().get(site) ?? '';
 
   return {
     ...createUserNotes(db, site, run, write),
@@ -66,11 +66,11 @@ export function createMemory(path: string, site: string) {
     /** Users that the mirror imported and that the site did not know in this run. */
     gone: () =>
       db
-        .prepare(`
+        .prepare<[string, string], string>(`
           SELECT DISTINCT user_key FROM users JOIN brought USING (site, user_key)
           WHERE site = ? AND run = ? AND users.id IS NULL ORDER BY user_key`)
         .pluck()
-        .all(site, run) as string[],
+        .all(site, run),
 
     /** A user who was removed here does not belong to the mirror any more. */
     forget: (userKey: string) =>
@@ -78,11 +78,11 @@ export function createMemory(path: string, site: string) {
 
     /** Erases the users that this applies to, so that their names are not in the file any more. */
     erase(applies: (user: User) => boolean): void {
-      const all = db.prepare(`
+      const all = db.prepare<object, User>(`
         SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
         UNION SELECT user_key, id FROM brought WHERE site = @site`);
       const found: string[] = [];
-      for (const user of all.iterate({ site }) as Iterable<User>) if (applies(user)) found.push(user.userKey);
+      for (const user of all.iterate({ site })) if (applies(user)) found.push(user.userKey);
       if (found.length === 0) return;
       write(() => {
         for (const userKey of found)
@@ -100,10 +100,14 @@ export function createMemory(path: string, site: string) {
 }
 
 function createUserNotes(db: OpenDatabase, site: string, run: string, write: (action: () => void) => void) {
-  const select = (what: string, where: string) => db.prepare(`SELECT ${what} WHERE site = ? AND ${where}`);
-  const ofUser = select('run, last_fetch AS lastFetch FROM users', 'user_key = ?');
+  const select = <Row>(what: string, where: string) =>
+    db.prepare<string[], Row>(`SELECT ${what} WHERE site = ? AND ${where}`);
+  const ofUser = select<{ run: string; lastFetch: string | null }>(
+    'run, last_fetch AS lastFetch FROM users',
+    'user_key = ?',
+  );
   const imported = select('1 FROM brought', 'user_key = ? AND id = ?');
-  const holder = select('user_key FROM users', 'run = ? AND id = ?').pluck();
+  const holder = select<string>('user_key FROM users', 'run = ? AND id = ?').pluck();
   const known = select('1 FROM users', 'run = ? AND id IS NOT NULL');
   const reserve = db.prepare('INSERT OR IGNORE INTO brought VALUES (?, ?, ?)');
   const release = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id = ?');
@@ -114,7 +118,7 @@ function createUserNotes(db: OpenDatabase, site: string, run: string, write: (ac
   return {
     /** What the last visit left, and whether it was in this run. */
     get(userKey: string): { readonly lastFetch?: LastFetch; readonly done: boolean } {
-      const row = ofUser.get(site, userKey) as { run: string; lastFetch: string | null } | undefined;
+      const row = ofUser.get(site, userKey);
       const lastFetch = JSON.parse(row?.lastFetch ?? 'null') ?? undefined;
       return { lastFetch, done: row?.run === run };
     },
@@ -123,7 +127,7 @@ function createUserNotes(db: OpenDatabase, site: string, run: string, write: (ac
     importedByMirror: (userKey: string, id: string) => imported.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
-    findHolder: (id: string) => holder.get(site, run, id) as string | undefined,
+    findHolder: (id: string) => holder.get(site, run, id),
 
     isAnyUserKnown: () => known.get(site, run) !== undefined,
 

@@ -1,7 +1,7 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describeMended, summary } from '../../import/report.ts';
-import { type Family, findKind, KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Family, findKind, KINDS, perKind } from '../../records/kinds.ts';
 import { createMender } from '../../records/mending.ts';
 import { counted, countedPart, joinReasons, printable } from '../../records/printable.ts';
 import { userKey } from '../../records/user-name.ts';
@@ -183,7 +183,7 @@ const COUNTS = ['found', 'unchanged', 'unknown', 'refused', 'failed', 'takenDown
 const newCounts = () => Object.fromEntries(COUNTS.map((name) => [name, 0])) as Mirror['counts'];
 
 const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
-const newTallies = () => Object.fromEntries(KIND_NAMES.map((kind) => [kind, newTally()])) as Tallies;
+const newTallies = (): Tallies => perKind(newTally);
 
 /** `total` counts all names, `invalid` those that no user can have. `refusal` says why no user was pruned. */
 function describeMirror(

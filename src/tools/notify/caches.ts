@@ -7,6 +7,7 @@ import type { Environment } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../../config/setting-values.ts';
 import type { Config } from '../../config/settings.ts';
+import { errorCode } from '../../records/thrown.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';
@@ -167,6 +168,6 @@ function unlessGone(act: () => void): void {
   try {
     act();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
   }
 }

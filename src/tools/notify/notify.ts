@@ -1,6 +1,8 @@
 // Notifies subscribers of changes: caches and webhooks. The database remembers up to which generation each has accepted the
 // changes, so one that cannot be reached, or that is waiting when the program is killed, is notified the next time.
+
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '../../records/thrown.ts';
 import type { PendingChanges } from '../../stores/sql/changes.ts';
 import type { Writer } from '../../stores/writer.ts';
 
@@ -67,7 +69,7 @@ async function eraseNames(writer: Writer, allDelivered: boolean): Promise<string
     await writer.eraseNames();
     return [];
   } catch (error) {
-    return [(error as Error).message];
+    return [errorMessage(error)];
   }
 }
 
@@ -84,7 +86,7 @@ async function notify(
     await Promise.race([notifyTwice(subscriber, delivery, pause), rejectAtEnd(signal)]);
     return undefined;
   } catch (error) {
-    const reason = signal.aborted ? 'there was no time' : (error as Error).message;
+    const reason = signal.aborted ? 'there was no time' : errorMessage(error);
     return `${subscriber.name} was not notified, and will be the next time: ${reason}`;
   }
 }

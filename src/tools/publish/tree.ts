@@ -1,6 +1,7 @@
 // The folder of a published site: two trees, and a link `current` to the one that is served. A run changes the other tree,
 // switches the link with one rename, and then makes the same changes in the first. Unchanged files are one file in both, by
 // hard links, and keep their time.
+
 import {
   constants,
   copyFileSync,
@@ -18,6 +19,7 @@ import {
 } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errorCode, errorMessage } from '../../records/thrown.ts';
 import { makeFolder, OutputError } from '../../stores/output.ts';
 import { hashFile } from '../media/folder.ts';
 import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
@@ -56,7 +58,8 @@ export async function openTree(
   try {
     const { lastRun } = manifest;
     const [served, name]: [TreeName, TreeName] = lastRun?.tree === '0' ? ['0', '1'] : ['1', '0'];
-    const [live, tree] = [served, name].map((each) => join(folder, 'trees', each)) as [string, string];
+    const live = join(folder, 'trees', served);
+    const tree = join(folder, 'trees', name);
     // A run that was killed may have committed, and not switched.
     if (lastRun !== undefined) switchCurrent(folder, served);
     if (!lastRun?.inSync || !existsSync(tree)) {
@@ -101,7 +104,7 @@ function createTree(parts: TreeParts) {
     try {
       make(file);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
       unlinkSync(file);
       make(file);
     }
@@ -160,7 +163,7 @@ async function completeOther({
     return undefined;
   } catch (error) {
     if (signal.aborted) throw error;
-    return `${HALF_DONE}: ${(error as Error).message}`;
+    return `${HALF_DONE}: ${errorMessage(error)}`;
   }
 }
 
@@ -186,7 +189,7 @@ function linkOrCopy(file: string, path: string): void {
   try {
     linkSync(realpathSync(file), path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    if (errorCode(error) === 'EEXIST') throw error;
     copyFileSync(file, path, constants.COPYFILE_EXCL);
   }
 }

@@ -55,7 +55,9 @@ function createUserList() {
   const db = openScratch();
   db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
   const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
-  const page = db.prepare('SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?');
+  const page = db.prepare<[number, number], { n: number; name: string }>(
+    'SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?',
+  );
   let size = 0;
   let invalid = 0;
 
@@ -75,10 +77,10 @@ function createUserList() {
     },
 
     *pages(length: number): Generator<string[]> {
-      let rows = page.all(0, length) as { n: number; name: string }[];
+      let rows = page.all(0, length);
       while (rows.length > 0) {
         yield rows.map(({ name }) => name);
-        rows = page.all(rows.at(-1)?.n, length) as typeof rows;
+        rows = page.all(rows.at(-1)?.n ?? 0, length);
       }
     },
 
