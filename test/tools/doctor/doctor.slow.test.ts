@@ -212,9 +212,25 @@ describe('a deployment with a rate limit', () => {
 
   /** Deployments that one machine cannot run. */
   test.each([
-    ['believes any client', (forged: boolean, count: number) => (forged ? 99 : 99 - count), 'broken'],
-    ['counts other clients as this one', (_: boolean, count: number) => 900 - 5 * count, 'could not tell'],
-  ])('that %s', async (_, remaining, state) => {
+    [
+      'believes any client',
+      (forged: boolean, count: number) => (forged ? 99 : 99 - count),
+      'broken',
+      'Vitrine believes an X-Forwarded-For that the client sent',
+    ],
+    [
+      'counts other clients as this one',
+      (_: boolean, count: number) => 900 - 5 * count,
+      'could not tell',
+      'requests of others count as ours',
+    ],
+    [
+      'allows all again meanwhile',
+      (_: boolean, count: number) => (count > 3 ? 99 : 99 - count),
+      'could not tell',
+      'a forged X-Forwarded-For is not believed',
+    ],
+  ])('that %s', async (_, remaining, state, words) => {
     const check = CHECKS.find(({ name }) => name === 'client address') as (typeof CHECKS)[number];
     let count = 0;
     const send: Send = async (_path, headers = {}) => {
@@ -223,7 +239,7 @@ describe('a deployment with a rate limit', () => {
     };
     const origin = new URL('https://profiles.example.org');
     const finding = await check.run({ send, lookups: () => ({}), nobody: 'nobody', origin } as never);
-    expect(finding.state).toBe(state);
+    expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
   });
 });
 

@@ -177,3 +177,16 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: set PURGE/);
   expect(outputs.join('')).not.toContain('s3cret');
 });
+
+test('a takedown lists the addresses that caches may still answer, unless it purges them', async () => {
+  const { cache } = await startProvider();
+  const base = { DATABASE_URL: await data(), BASE_URL_B: 'https://b.example/b' };
+  const takeDown = async (name: string, env: Record<string, string>) => {
+    const { stdout, stderr } = await run(['takedown', '--family', 'portfolio', name, '--json'], { env });
+    return { stderr, addresses: JSON.parse(stdout).result.addresses };
+  };
+  const listed = await takeDown('ada', base);
+  expect(listed.addresses).toContain('https://b.example/b/api/username/ada');
+  const purged = await takeDown('pekka', { ...base, PURGE: cache });
+  expect([purged.addresses, purged.stderr]).toEqual([[], '']);
+});

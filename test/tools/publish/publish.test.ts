@@ -13,6 +13,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -440,6 +441,53 @@ describeOnSqlite('the folder', () => {
     env.SITE_NAME = 'Another';
     await publish();
     expect(existsSync(lost)).toBe(true);
+  });
+
+  test('a 404 is kept for as long as the server says, and other errors are not kept', async () => {
+    const { folder, publish, env } = await createSite([blog(1, 'ada')], NO_PAGES);
+    await publish();
+    const nginx = readFileSync(join(folder, 'current/nginx.conf'), 'utf8');
+    const text = async (platform: string, file: string) => {
+      const other = join(plainFolder(), 'site');
+      await done(['publish', other, '--for', platform, ...NO_PAGES], { env });
+      return readFileSync(join(other, 'current', file), 'utf8');
+    };
+    const caddy = await text('caddy', 'Caddyfile');
+    const [, site = ''] = /^const SITE = (.*);$/m.exec(await text('cloudflare', 'worker.js')) ?? [];
+    const errors = Object.entries<{ status: number; headers: object }>(JSON.parse(site).errors);
+    expect(errors.map(([, { status }]) => status)).toEqual(expect.arrayContaining([400, 404]));
+    for (const [code, { status, headers }] of errors) {
+      const [caching, wrong] = status === 404 ? ['max-age=5', 'no-store'] : ['no-store', 'max-age=5'];
+      expect(headers, code).toMatchObject({ 'cache-control': caching });
+      expect(nginx).not.toContain(`    ${code} ${wrong};\n`);
+      expect(caddy).not.toContain(`handle @${code} {\n\t\t\theader Cache-Control ${wrong}\n`);
+    }
+    expect(nginx).toContain('    USER_NOT_FOUND max-age=5;\n');
+    expect(caddy).toContain('handle @USER_NOT_FOUND {\n\t\t\theader Cache-Control max-age=5\n');
+  });
+
+  test('a run that is stopped while it completes the second tree says so, and the next one completes it', async () => {
+    const { folder, publish, env } = await createSite(PEOPLE, NO_PAGES);
+    const stopping = new AbortController();
+    mkdirSync(folder);
+    // The new files are served once the link is there.
+    const watching = watch(folder, () => existsSync(join(folder, 'current')) && stopping.abort());
+    const stopped = await run(['publish', folder, '--for', 'nginx', ...NO_PAGES], {
+      env,
+      signal: stopping.signal,
+    });
+    watching.close();
+    expect([stopped.code, stopped.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^vitrine: stopped: the new files are served, and the next run completes the second tree$/m,
+      ),
+    ]);
+    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+    const [one, other] = ['0', '1'].map((tree) =>
+      readdirSync(join(folder, 'trees', tree), { recursive: true }).sort(),
+    );
+    expect(one).toEqual(other);
   });
 
   test('leaves out parts, and what was published of them', async () => {

@@ -32,3 +32,12 @@ test('halves with each sign of overload, and then rises more slowly; it has no f
   slow.overloaded(NOW);
   expect(slow.rate()).toBe(0.1);
 });
+
+test('overload of requests that were under way together counts once', async () => {
+  const pace = createPace({ rate: 100, startRate: 100 }, signal);
+  const together = [await pace.waitForSlot(), await pace.waitForSlot()];
+  for (const sentAt of together) pace.overloaded(sentAt);
+  expect(pace.rate()).toBe(50);
+  pace.overloaded(await pace.waitForSlot());
+  expect(pace.rate()).toBe(25);
+});
