@@ -201,7 +201,10 @@ export function oneOf<const T extends string>(...words: T[]) {
 const SWITCH = oneOf('on', 'off');
 export const onOff = Object.assign((text: string): boolean => SWITCH(text) === 'on', { words: SWITCH.words });
 
-// Parsers of the settings of a site's own look: name, logo and accent colour.
+// Parsers of the settings of a site's own look: language, name, logo and accent colour.
+
+export const siteLanguage = oneOf('en', 'ar', 'de', 'es', 'fr', 'it', 'ja', 'nl', 'pl', 'pt', 'sv', 'tr');
+export type SiteLanguage = ReturnType<typeof siteLanguage>;
 
 const LONGEST_NAME = 60;
 

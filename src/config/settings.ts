@@ -22,6 +22,7 @@ import {
   rate,
   type Setting,
   setting,
+  siteLanguage,
   siteName,
   userNames,
   webUrls,
@@ -125,6 +126,7 @@ export const SETTINGS = {
     origins,
     'origins from which pages load pictures that have no copy, as `*`, `none`, or a list',
   ),
+  siteLanguage: setting('en', siteLanguage, 'language of the pages of people, feeds and error pages'),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
   siteLogo: setting(
     '',

@@ -5,20 +5,10 @@ import type { ErrorCode } from '../api/http/errors.ts';
 import { addVary, LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
 import { type Config, listMounts } from '../config/settings.ts';
 import type { Reader } from '../stores/reader.ts';
+import { findLanguage } from './languages/language.ts';
 import { markup } from './markup.ts';
 import { missingPage } from './page.ts';
 import { pageHeaders } from './page-headers.ts';
-
-const TITLES: Partial<Record<ErrorCode, string>> = {
-  ROUTE_NOT_FOUND: 'There is nothing here',
-  USER_NOT_FOUND: 'There is nothing here',
-  USER_GONE: 'This was removed',
-  RATE_LIMITED: 'Too many requests',
-  OVERLOADED: 'Too busy just now',
-  NOT_READY: 'The data cannot be read just now',
-};
-
-const IMPORT = markup`Import it with <code>vitrine import people.ndjson</code>, then load this page again.`;
 
 /** Above what any address of a page has, with a path that a proxy may have added. */
 const DEEPEST = 20;
@@ -29,6 +19,8 @@ export const isForPeople = ({ headers }: FastifyRequest): boolean =>
 
 /** Turns the JSON of errors of this context into pages. */
 export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<Reader, 'lastImport'>): void {
+  const { errors, noData } = findLanguage(config).words;
+  const lead = markup`${noData.lead[0]}<code dir="ltr">vitrine import people.ndjson</code>${noData.lead[1]}`;
   const apis = listMounts(config).map(({ base }) => `${base.path}/api`);
   app.addHook('onSend', (request, reply, payload, done) => {
     const isError = reply.statusCode >= 400 && /json/.test(String(reply.getHeader('content-type')));
@@ -41,15 +33,15 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
       // A proxy would keep the JSON of a program, and hand it to browsers for a day.
       for (const name of LONG_CACHING_HEADERS) reply.removeHeader(name);
     }
-    const { code, message }: { code: ErrorCode; message: string } = JSON.parse(payload.toString());
-    const title = TITLES[code];
-    if (title === undefined || !isForPeople(request)) return done();
+    const { code }: { code: ErrorCode } = JSON.parse(payload.toString());
+    const text = code in errors ? errors[code as keyof typeof errors] : undefined;
+    if (text === undefined || !isForPeople(request)) return done();
     const isEmpty = code === 'NOT_READY' && hasNoData(store);
     const [path = ''] = request.url.split('?');
     const depth = path.split('/').length - 2;
     // Nothing is so deep: the page would hold the way up several times.
     const root = depth > DEEPEST ? '/' : '../'.repeat(depth) || './';
-    const page = isEmpty ? { title: 'No data yet', lead: IMPORT } : { title, lead: message };
+    const page = isEmpty ? { title: noData.title, lead } : text;
     reply.headers(pageHeaders(config));
     // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
     if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)

@@ -46,8 +46,8 @@ export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: C
       </a>`,
 
     /** A link to everybody, where there is a directory. */
-    people: (root: string): Markup | undefined =>
-      directory ? markup`<a href="${root}people">People</a>` : undefined,
+    people: (root: string, name: string): Markup | undefined =>
+      directory ? markup`<a href="${root}people">${name}</a>` : undefined,
 
     /** The explorer, seen from a page. */
     explorer: (root: string, query: Record<string, string>): string =>

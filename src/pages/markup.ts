@@ -55,3 +55,7 @@ export const fill = (template: string, parts: Readonly<Record<string, Markup | u
   template.replace(/<!-- ([a-z-]+) -->/g, (comment, name: string) =>
     Object.hasOwn(parts, name) ? (parts[name]?.text ?? '') : comment,
   );
+
+/** A text with values, which may be markup, in place of `{name}` and the like. */
+export const fillMarkup = (text: string, values: Readonly<Record<string, Markup | string>>): Markup =>
+  markup`${text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : (values[part] ?? '')))}`;

@@ -1,10 +1,9 @@
 // What pages of people and of the directory have in common: head, header and foot; and the page of what is not there.
 
 import type { Config } from '../config/settings.ts';
+import { type Direction, findLanguage } from './languages/language.ts';
 import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';
-
-export type Direction = 'ltr' | 'rtl';
 
 export interface PageLink {
   readonly name: string;
@@ -27,34 +26,35 @@ interface Page {
 /** Lays pages out, with `root` as the way to the server's root; what they have in common is written once. */
 export function createLayout(config: Config, root: string) {
   const look = createLook(config);
-  const people = look.people(root);
+  const { code, direction: own, words } = findLanguage(config);
+  const people = look.people(root, words.people);
   const end = markup`<meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     ${look.browser(root)}
     <style>${TRANSITION}</style>
     <link rel="stylesheet" href="${root}person.css">`;
   const brand = look.brand(root, look.home(root));
-  const own = look.footer();
-  return ({ head, main, name, links, direction = 'ltr', footer }: Page): string =>
+  const footer = look.footer();
+  return ({ head, main, name, links, direction = own, footer: more }: Page): string =>
     markup`<!doctype html>
-<html lang="en">
+<html lang="${code}" dir="${own}">
   <head>
     <meta charset="utf-8">
     ${head}
     ${end}
   </head>
   <body class="${name}">
-    <a class="skip" href="#main">Skip to the content</a>
+    <a class="skip" href="#main">${words.skip}</a>
     <header class="top">
       ${brand}
-      ${(links || people) && markup`<nav aria-label="Site">${people} ${links}</nav>`}
+      ${(links || people) && markup`<nav aria-label="${words.site}">${people} ${links}</nav>`}
     </header>
     <main id="main" dir="${direction}" tabindex="-1">${main}</main>
     ${
-      (footer || config.siteUrl) &&
+      (more || config.siteUrl) &&
       markup`<footer>
-      ${own}
       ${footer}
+      ${more}
     </footer>`
     }
   </body>
@@ -83,7 +83,7 @@ export const missingPage = (config: Config, root: string, { title, lead, links =
         <h1 dir="auto">${title}</h1>
         <p>${lead}</p>
         ${links.length > 0 && markup`<ul class="suggestions">${links.map(({ name, href }) => markup`<li><a href="${href}"><bdi>${name}</bdi></a></li>`)}</ul>`}
-        <p><a href="${root}">To the start page</a></p>
+        <p><a href="${root}">${findLanguage(config).words.toStart}</a></p>
       </div>`,
   });
 

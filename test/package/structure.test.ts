@@ -70,6 +70,7 @@ const FLOORS = [
   'api/http',
   'api',
   'api/openapi',
+  'pages/languages',
   'pages',
   'pages/people',
   'pages/directory pages/docs',

@@ -3,8 +3,9 @@
 import type { Mount } from '../../config/mount.ts';
 import { type Config, canonicalVariant } from '../../config/settings.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
+import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
-import { type Markup, markup } from '../markup.ts';
+import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { LONGEST_TITLE, shortened } from '../people/person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from '../people/pictures.ts';
@@ -36,8 +37,6 @@ export interface Letter {
 
 const ROOT = '../';
 const LONGEST_BIO = 140;
-const TITLE = 'People';
-const NUMBER = new Intl.NumberFormat('en');
 
 const address = (file: string, after: string) =>
   after === '' ? file : `${file}?${new URLSearchParams({ after })}`;
@@ -47,6 +46,8 @@ export function createDirectoryPage(config: Config, mount: Mount) {
   const look = createLook(config);
   const layout = createLayout(config, ROOT);
   const findSource = createPictureSource(config, ROOT);
+  const language = findLanguage(config);
+  const { words } = language;
   return (page: DirectoryPage): string => {
     const { people, after, query, previous = '', isLast, pictures } = page;
     const source = findSource(pictures);
@@ -60,18 +61,18 @@ export function createDirectoryPage(config: Config, mount: Mount) {
     const next = !isLast && query === undefined && people.at(-1)?.username;
     return layout({
       name: 'people',
-      head: markup`<title>${look.titled(query === undefined ? TITLE : `${TITLE}: ${shortened(query, LONGEST_TITLE)}`)}</title>
-    <meta name="description" content="Everybody with a page here, by name.">
+      head: markup`<title>${look.titled(query === undefined ? words.people : `${words.people}: ${shortened(query, LONGEST_TITLE)}`)}</title>
+    <meta name="description" content="${words.everybodyByName}">
     ${query !== undefined ? markup`<meta name="robots" content="noindex">` : canonical && markup`<link rel="canonical" href="${canonical}">`}
     <link rel="alternate" type="application/json" href="${json}">`,
       main: markup`
-      <h1>${TITLE}</h1>
-      ${searchForm(variant, query)}
-      ${query === undefined ? letterLinks(variant, page) : markup`<p role="status">${found(page)} <a href="${variant}">Everybody</a></p>`}
+      <h1>${words.people}</h1>
+      ${searchForm(variant, language, query)}
+      ${query === undefined ? letterLinks(variant, page, language) : markup`<p role="status">${found(page, language)} <a href="${variant}">${words.everybody}</a></p>`}
       ${entries.length > 0 && markup`<ul class="directory">${entries}</ul>`}
-      <nav class="pages" aria-label="Pages">
-        ${after !== '' && query === undefined && markup`<a rel="prev" href="${address(variant, previous)}">Previous page</a>`}
-        ${next && markup`<a rel="next" href="${address(variant, next)}">Next page</a>`}
+      <nav class="pages" aria-label="${words.pages}">
+        ${after !== '' && query === undefined && markup`<a rel="prev" href="${address(variant, previous)}">${words.previousPage}</a>`}
+        ${next && markup`<a rel="next" href="${address(variant, next)}">${words.nextPage}</a>`}
       </nav>
     `,
     });
@@ -79,31 +80,38 @@ export function createDirectoryPage(config: Config, mount: Mount) {
 }
 
 /** A browser remembers what was looked for: the field is empty on a page of the whole list. */
-const searchForm = (variant: string, query = '') =>
+const searchForm = (variant: string, { words }: Language, query = '') =>
   markup`<form class="search" role="search" action="${variant}">
-        <label for="q">Name or user name</label>
+        <label for="q">${words.nameLabel}</label>
         <div class="search-field">
           <input id="q" name="q" type="search" value="${query}" maxlength="255" autocapitalize="none" autocomplete="off" spellcheck="false" dir="auto" enterkeyhint="search">
-          <button type="submit">Find</button>
+          <button type="submit">${words.find}</button>
         </div>
       </form>`;
 
-function found({ people, query = '', isLast }: DirectoryPage): Markup {
-  const begins = markup`a name that begins with “<bdi>${shortened(query, LONGEST_TITLE)}</bdi>”`;
-  if (people.length === 0) return markup`No one here has ${begins}.`;
-  if (!isLast) return markup`The first ${people.length} of those with ${begins}: add letters to find others.`;
-  return people.length === 1
-    ? markup`One person has ${begins}.`
-    : markup`${people.length} people have ${begins}.`;
+function found({ people, query = '', isLast }: DirectoryPage, language: Language): Markup {
+  const { words } = language;
+  const count = people.length;
+  const text =
+    count === 0 ? words.foundNone : isLast ? language.plural(words.found, count) : words.foundFirst;
+  return fillMarkup(text, {
+    n: language.number(count),
+    query: markup`<bdi>${shortened(query, LONGEST_TITLE)}</bdi>`,
+  });
 }
 
-const FAMILY_LINKS = { microblog: 'People with microblogs', portfolio: 'People with portfolios' };
-
-function letterLinks(variant: string, page: DirectoryPage): Markup {
+function letterLinks(variant: string, page: DirectoryPage, language: Language): Markup {
   const { letters = [], count = 0, after, people, others = [] } = page;
-  const shown = count === 1 ? 'One person' : `${NUMBER.format(count)} people`;
-  return markup`<p>${people.length === 0 && after !== '' ? 'Nobody further.' : count === 0 ? 'Nobody yet.' : `${shown}, by user name.`}${others.map((other) => markup` <a href="${other}">${FAMILY_LINKS[VARIANTS[other].family]}</a>`)}</p>
-      ${letters.length > 1 && markup`<nav class="letters" aria-label="Letters">${letters.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
+  const { words } = language;
+  const shown =
+    people.length === 0 && after !== ''
+      ? words.nobodyFurther
+      : count === 0
+        ? words.nobodyYet
+        : fill(language.plural(words.peopleByName, count), { n: language.number(count) });
+  const sorted = letters.toSorted((one, two) => language.compare(one.letter, two.letter));
+  return markup`<p>${shown}${others.map((other) => markup` <a href="${other}">${words.families[VARIANTS[other].family]}</a>`)}</p>
+      ${letters.length > 1 && markup`<nav class="letters" aria-label="${words.letters}">${sorted.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
 }
 
 function entry({ username, name, bio, smallAvatar }: PersonEntry, variant: string, source: PictureSource) {

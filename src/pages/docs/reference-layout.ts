@@ -38,7 +38,7 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
       `${root}docs`,
       markup`<h1 class="brand-name">${look.name} <span>${title}</span></h1>`,
     ),
-    people: look.people(root),
+    people: look.people(root, 'People'),
     explorer: markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`,
     pages: markup`${Object.entries(PAGES).map(([path, name]) => markup`<a href="${root}${path}"${name === title && markup` aria-current="page"`}>${name}</a>\n`)}`,
     contents: markup`${sections.map(contentsEntry)}`,

@@ -54,7 +54,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
       brand: look.brand('', './'),
       rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
       about: describeVariants(mounts),
-      people: look.people(''),
+      people: look.people('', 'People'),
       'own-data': samples ? OWN_DATA : config.files && describeFiles(config.files),
       code: codeTabs('request', 'The request'),
       variants: markup`${mounts.map(variantRadio)}`,

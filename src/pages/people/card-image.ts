@@ -1,8 +1,9 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
 // those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
 
+import type { Language } from '../languages/language.ts';
 import { type Markup, markup } from '../markup.ts';
-import { chooseHue, grouped, HUES, takeInitials, writtenDate } from '../web/shown.js';
+import { chooseHue, HUES, takeInitials } from '../web/shown.js';
 import { type Item, type Person, personTitle, shortened } from './person.ts';
 
 const WIDTH = 440;
@@ -24,9 +25,10 @@ interface Block {
 }
 
 /** `avatar` is a data: URL. */
-export function cardImage(person: Person, avatar?: string): string {
-  const head = drawHead(person, avatar);
-  const list = person.noun === 'shots' ? drawTiles(person, head.bottom) : drawPosts(person, head.bottom);
+export function cardImage(person: Person, language: Language, avatar?: string): string {
+  const head = drawHead(person, language, avatar);
+  const draw = person.noun === 'shots' ? drawTiles : drawPosts;
+  const list = draw(person, language, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
 <title id="t">${personTitle(person)}</title>
@@ -38,7 +40,7 @@ export function cardImage(person: Person, avatar?: string): string {
 `.text;
 }
 
-function drawHead(person: Person, avatar: string | undefined): Block {
+function drawHead(person: Person, language: Language, avatar: string | undefined): Block {
   const { name, username, bio, verified, counts } = person;
   const bioLines = wrapped(bio, 15, INNER, 3);
   // Beside the name, where it ends in one font, the mark would stand on it in another.
@@ -46,7 +48,7 @@ function drawHead(person: Person, avatar: string | undefined): Block {
   const countsTop = 176 + bioLines.length * 21;
   const shownCounts = counts
     .slice(0, 2)
-    .map(([label, digits]) => `${grouped(digits || '0')} ${label.toLowerCase()}`)
+    .map(([name, digits]) => `${shownCount(digits, language)} ${language.words.counts[name]}`)
     .join('   ');
   const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
@@ -59,18 +61,23 @@ ${bioLines.map((line, index) => markup`<text x="${MARGIN}" y="${197 + index * 21
   return { drawn, bottom: countsTop + 32 };
 }
 
+const shownCount = (digits: string, language: Language): string =>
+  /^\d{1,30}$/.test(digits) ? language.number(BigInt(digits)) : clipped(digits || '0', 13, INNER / 3);
+
 /** In the circle of the initials, which stay visible where the picture cannot be shown. */
 const picture = (avatar: string) => markup`
 <clipPath id="round"><circle cx="${MARGIN + 36}" cy="84" r="36"/></clipPath>
 <image href="${avatar}" x="${MARGIN}" y="48" width="72" height="72" preserveAspectRatio="xMidYMid slice" clip-path="url(#round)"/>`;
 
 /** Shots as tiles, three in a row. */
-function drawTiles({ items }: Person, top: number): Block {
+function drawTiles({ items }: Person, { words }: Language, top: number): Block {
   const shown = items.slice(0, MOST_TILES);
   const gap = 12;
   const width = Math.floor((INNER - 2 * gap) / 3);
   const height = Math.round(width * 0.75);
-  const tiles = shown.map(({ id, title }, index) => {
+  const tiles = shown.map((item, index) => {
+    const { id } = item;
+    const title = item.title || words.untitled;
     const x = MARGIN + (index % 3) * (width + gap);
     const y = top + 12 + Math.floor(index / 3) * (height + 34);
     return markup`${gradient(`tile${index}`, `${title} ${id}`)}<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4" fill="url(#tile${index})"/>
@@ -82,13 +89,13 @@ function drawTiles({ items }: Person, top: number): Block {
 }
 
 /** Posts as two lines each, with their date. */
-function drawPosts({ items }: Person, top: number): Block {
+function drawPosts({ items }: Person, language: Language, top: number): Block {
   let y = top + 8;
   const posts = items.slice(0, MAX_POSTS).map(({ text, date }: Item) => {
-    const lines = wrapped(text || 'Photo', 14, INNER, 2);
+    const lines = wrapped(text || language.words.photo, 14, INNER, 2);
     const drawn = markup`<path class="line" d="M${MARGIN} ${y}h${INNER}"/>
 ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20}" font-size="14">${line}</text>`)}
-<text class="q" x="${MARGIN}" y="${y + 24 + lines.length * 20}" font-size="12">${writtenDate(date)}</text>`;
+<text class="q" x="${MARGIN}" y="${y + 24 + lines.length * 20}" font-size="12">${language.date(date) ?? language.words.undated}</text>`;
     y += 38 + lines.length * 20;
     return drawn;
   });

@@ -7,6 +7,7 @@ import { caching } from '../../api/http/headers.ts';
 import { findMediaFolder, findMediaUrl } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
 import { COPY_NAME, mediaPath, mediaType, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
+import { findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { INERT_WITH_PICTURE, SVG } from '../page-headers.ts';
 import { cardImage, MOST_TILES } from './card-image.ts';
@@ -21,8 +22,9 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const { send, sendAbsence, createVersion } = createPersonReplies(config, mount, store);
 
   const look = createLook(config);
+  const language = findLanguage(config);
   const readCopy = createCopies(config);
-  const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));
+  const card = (person: Person, avatar?: string) => look.paint(cardImage(person, language, avatar));
   const template: Template = {
     version: createVersion(card),
     headers: { ...INERT_WITH_PICTURE, ...caching(config), 'content-type': SVG },

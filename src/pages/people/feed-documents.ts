@@ -2,11 +2,12 @@
 // asked for: a proxy may have cached it. Links are absolute if a base URL names the host, and relative otherwise.
 import { hash } from 'node:crypto';
 import { VARIANTS, type Variant } from '../../variants.ts';
+import type { Language } from '../languages/language.ts';
 import { Markup, markup } from '../markup.ts';
-import { writtenDate } from '../web/shown.js';
 import type { Item, Person } from './person.ts';
 
 export interface Feed {
+  readonly language: Language;
   readonly variant: Variant;
   readonly person: Person;
   readonly title: string;
@@ -57,7 +58,7 @@ export function atomFeed(feed: Feed): string {
   const { name, bio, avatar, links, items } = person;
   const { page, self } = buildLinks(feed);
   return markup`<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom">
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${feed.language.code}">
   <id>${idFor(feed)}</id>
   <title>${title}</title>
   ${bio && markup`<subtitle>${bio}</subtitle>`}
@@ -73,13 +74,14 @@ export function atomFeed(feed: Feed): string {
 
 function atomEntry(feed: Feed, item: Item) {
   const { title, text, date, url, image, tags } = item;
+  const { language } = feed;
   const page = buildLinks(feed).item(item);
   // A picture that is in the feed as HTML is shown by every reader.
   const content = markup`${text && markup`<p>${text}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
   // Atom requires a title; a post has none, and its text would be shown twice.
   return markup`<entry>
     <id>${idFor(feed, item)}</id>
-    <title>${title || (date === NEVER ? 'Post' : writtenDate(date))}</title>
+    <title>${title || (feed.person.noun === 'shots' ? language.words.untitled : (language.date(date) ?? language.words.post))}</title>
     <published>${date}</published>
     <updated>${date}</updated>
     ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
@@ -101,6 +103,7 @@ export function jsonFeed(feed: Feed): string {
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',
     title: feed.title,
+    language: feed.language.code,
     ...(known && {
       ...(page && { home_page_url: page }),
       feed_url: self('json'),
@@ -113,7 +116,7 @@ export function jsonFeed(feed: Feed): string {
       ...(known && page && { url: itemPage(item) }),
       ...(item.url && { external_url: item.url }),
       ...(item.title && { title: item.title }),
-      content_text: item.text || item.title || 'Untitled',
+      content_text: item.text || item.title || feed.language.words.untitled,
       ...(item.image && { image: item.image }),
       date_published: item.date,
       ...(item.tags.length > 0 && { tags: item.tags }),

@@ -7,6 +7,7 @@ import { publicOrigin } from '../../config/addresses.ts';
 import { joinEtags } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import { VARIANTS } from '../../variants.ts';
+import { findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { atomFeed, type Feed, jsonFeed } from './feed-documents.ts';
 import { readNewest } from './history.ts';
@@ -38,8 +39,10 @@ function createFeedSender(
   const { family } = VARIANTS[variant];
   const { sendAbsence, tagUser, createVersion } = createPersonReplies(config, mount, store);
   const look = createLook(config);
+  const language = findLanguage(config);
   const host = publicOrigin(config) ?? config.siteUrl;
   const buildFeed = (person: Person) => ({
+    language,
     variant,
     person,
     title: look.titled(person.name),

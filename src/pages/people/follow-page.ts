@@ -2,6 +2,7 @@
 
 import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
+import { fill, findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
@@ -17,6 +18,7 @@ export function createFollowPage(config: Config, mount: Mount) {
   const findSource = createPictureSource(config, ROOT);
   const look = createLook(config);
   const layout = createLayout(config, ROOT);
+  const { words } = findLanguage(config);
   return (person: Person, pictures?: KnownPictures): string => {
     const { username, name, noun } = person;
     const segment = encodeURIComponent(username);
@@ -26,20 +28,20 @@ export function createFollowPage(config: Config, mount: Mount) {
     };
     return layout({
       name: 'follow',
-      head: markup`<title>${look.titled(`Follow ${personTitle(person)}`)}</title>
+      head: markup`<title>${look.titled(fill(words.followName, { name: personTitle(person) }))}</title>
     <meta name="robots" content="noindex">
     <script type="module" src="${ROOT}follow.js"></script>`,
       direction: findDirection(person),
       main: markup`
       ${byline(person, findSource(pictures), `../${segment}`)}
       <div class="sheet">
-        <h1${written(name)}>Follow ${shortened(name, LONGEST_TITLE)}</h1>
-        <p>A feed reader is an app that shows what is new on many sites in one place. Add one of these addresses to yours, and new ${noun} appear there by themselves. You need no account here.</p>
-        <dl class="feeds">
+        <h1${written(name)}>${fill(words.followName, { name: shortened(name, LONGEST_TITLE) })}</h1>
+        <p>${words.feedsAre[noun]}</p>
+        <dl class="feeds" data-copy="${words.copy}" data-copied="${words.copied}" data-not-copied="${words.notCopied}">
           ${address('Atom', 'atom')}
           ${address('JSON Feed', 'json')}
         </dl>
-        <p>Both have the same ${noun}. Most readers take either of them.</p>
+        <p>${words.feedsHave[noun]}</p>
         <p id="status" class="visually-hidden" role="status"></p>
       </div>
     `,

@@ -3,12 +3,13 @@
 import type { CreativeWork, WithContext } from 'schema-dts';
 import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
+import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { takeInitials } from '../web/shown.js';
 import { type Item, itemTitle, type Person, personTitle, shortened, textDirection } from './person.ts';
-import { extraLink, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
+import { extraLink, type ItemContext, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
 import {
   byline,
   canonicalPage,
@@ -37,15 +38,17 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
   const findSource = createPictureSource(config, ROOT);
   const look = createLook(config);
   const layout = createLayout(config, ROOT);
-  const place = { config, mount, look };
+  const language = findLanguage(config);
+  const place = { config, mount, look, language };
   return (view) => {
     const { person, item } = view;
     const { noun, username } = person;
     const source = findSource(view.pictures);
+    const context = { source, language };
     const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
     return layout({
       head: itemHead(place, view),
-      links: navigation(`../${encodeURIComponent(username)}`),
+      links: navigation(`../${encodeURIComponent(username)}`, language),
       name: `single ${noun}`,
       direction: textDirection(`${item.title} ${item.text}`),
       main: markup`
@@ -53,23 +56,26 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
         ${byline(person, source, `../${encodeURIComponent(username)}`)}
         ${noun === 'shots' && item.image && work(item, item.image, item.title, source)}
         <div class="sheet">
-          ${noun === 'shots' ? shotText(item) : postText(item, source)}
-          <p class="foot"><a class="u-url" href="${item.id}">${when(item)}</a>${item.price && priceTag(item.price)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title))}</p>
+          ${noun === 'shots' ? shotText(item, language) : postText(item, context)}
+          <p class="foot"><a class="u-url" href="${item.id}">${when(item, language)}</a>${item.price && priceTag(item.price, language)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title, language))}</p>
         </div>
       </article>
-      ${neighbours(view)}
+      ${neighbours(view, language)}
     `,
-      footer: forDevelopers(explorer),
+      footer: forDevelopers(explorer, language),
     });
   };
 }
 
-function itemHead({ config, mount, look }: PagePlace, view: ItemView): Markup {
+function itemHead({ config, mount, look, language }: PagePlace, view: ItemView): Markup {
   const { person, item, newer, older, pictures } = view;
-  const title = itemTitle(item, person.noun);
+  const title = itemTitle(item, person.noun, language);
   const profile = canonicalPage(config, mount, person);
   const page = profile && `${profile}/${item.id}`;
-  const description = shortened(item.text || `${title}, by ${person.name}.`, LONGEST_DESCRIPTION);
+  const description = shortened(
+    item.text || fill(language.words.itemBy, { title, name: person.name }),
+    LONGEST_DESCRIPTION,
+  );
   return markup`<title>${look.titled(`${title} – ${personTitle(person)}`)}</title>
     <meta name="description" content="${description}">
     ${page && markup`<link rel="canonical" href="${page}">`}
@@ -115,17 +121,21 @@ function linkedData(
   };
 }
 
-const shotText = ({ title, text, tags }: Item) => markup`<h1${written(title)} class="p-name">${title}</h1>
+const shotText = (
+  { title, text, tags }: Item,
+  language: Language,
+) => markup`<h1${written(title)} class="p-name">${title || language.words.untitled}</h1>
           ${text && markup`<p class="words e-content"${written(text)}>${linked(text)}</p>`}
-          ${tagList(tags, 'tags')}`;
+          ${tagList(tags, 'tags', language)}`;
 
-function postText(item: Item, source: PictureSource): Markup {
+function postText(item: Item, context: Pick<ItemContext, 'source' | 'language'>): Markup {
+  const { source, language } = context;
   const { id, text, smallImage, extras } = item;
   const mention = (name: string) => `../${encodeURIComponent(name)}`;
-  return markup`<h1 class="visually-hidden">${itemTitle(item, 'posts')}</h1>
+  return markup`<h1 class="visually-hidden">${itemTitle(item, 'posts', language)}</h1>
           ${text && markup`<p class="words post-text e-content${isBrief(item) && ' brief'}"${written(text)}>${linked(text, mention)}</p>`}
-          ${smallImage && work(item, smallImage, 'Photo', source)}
-          ${extras.map((extra) => medium(extra, id, source))}`;
+          ${smallImage && work(item, smallImage, language.words.photo, source)}
+          ${extras.map((extra) => medium(extra, id, context))}`;
 }
 
 /** The picture, which leads to its file. */
@@ -151,8 +161,11 @@ function work(item: Item, url: string, alt: string, source: PictureSource): Mark
     : markup`<span class="frame">${drawn}</span>`;
 }
 
-const neighbours = ({ person, newer, older }: ItemView) => markup`<nav class="pages" aria-label="Pages">
-        ${newer && markup`<a rel="prev" href="${newer}">Newer</a>`}
-        <a rel="up" href="../${encodeURIComponent(person.username)}">All ${person.noun}</a>
-        ${older && markup`<a rel="next" href="${older}">Older</a>`}
+const neighbours = (
+  { person, newer, older }: ItemView,
+  { words }: Language,
+) => markup`<nav class="pages" aria-label="${words.pages}">
+        ${newer && markup`<a rel="prev" href="${newer}">${words.newerItem}</a>`}
+        <a rel="up" href="../${encodeURIComponent(person.username)}">${words.all[person.noun]}</a>
+        ${older && markup`<a rel="next" href="${older}">${words.olderItem}</a>`}
       </nav>`;

@@ -10,6 +10,7 @@ import { hostKey } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
 import { userNameFault } from '../../records/user-name.ts';
 import type { Reader } from '../../stores/reader.ts';
+import { findLanguage } from '../languages/language.ts';
 import { markup } from '../markup.ts';
 import { cardImage, MOST_TILES } from './card-image.ts';
 import { type Person, personTitle } from './person.ts';
@@ -75,9 +76,9 @@ function embed(config: Config, person: Person, origin: string, variant: string, 
   const path = `${variant}/${encodeURIComponent(person.username)}`;
   const page = `${origin}people/${path}`;
   const title = personTitle(person);
-  const [, width = 0, height = 0] = (/ width="(\d+)" height="(\d+)"/.exec(cardImage(person)) ?? []).map(
-    Number,
-  );
+  const [, width = 0, height = 0] = (
+    / width="(\d+)" height="(\d+)"/.exec(cardImage(person, findLanguage(config))) ?? []
+  ).map(Number);
   const html = markup`<blockquote><a href="${page}">${title}</a></blockquote><iframe src="${origin}card/${path}.svg" width="${width}" height="${height}" title="${title}" style="border:0" sandbox="" loading="lazy"></iframe>`;
   const fits = width <= room.width && height <= room.height;
   return JSON.stringify({

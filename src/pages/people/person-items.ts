@@ -1,13 +1,15 @@
 // The items on a person's page: a gallery of shots, or a timeline of posts. Each leads to its own page.
 
+import { fill, type Language } from '../languages/language.ts';
 import { type Markup, markup } from '../markup.ts';
-import { distinctInitials, shownPrice, writtenDate } from '../web/shown.js';
+import { distinctInitials } from '../web/shown.js';
 import { type Extra, type Item, itemTitle, type Person } from './person.ts';
 import { type PictureSource, picture, ratioClass } from './pictures.ts';
 import { linked, outside, spoken, written } from './text.ts';
 
 /** What the items of a page have in common. */
 export interface ItemContext {
+  readonly language: Language;
   readonly source: PictureSource;
   /** The address of an item's page. */
   readonly address: (item: Item) => string;
@@ -25,8 +27,9 @@ const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
 const TINY = 320;
 
 export function personItems({ noun, items }: Person, context: ItemContext): Markup {
-  if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
-  const marks = distinctInitials(items.map(({ title }) => title));
+  const { words } = context.language;
+  if (items.length === 0) return markup`<p class="no-items"><bdi>${words.none[noun]}</bdi></p>`;
+  const marks = distinctInitials(items.map(({ title }) => title || words.untitled));
   const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
   const isJustified = items.length > 1 && known * 2 > items.length;
   const hasLarge = !isJustified && items.length !== 2;
@@ -41,7 +44,7 @@ export function personItems({ noun, items }: Person, context: ItemContext): Mark
     return shot(item, marks[nth] ?? '', place, context);
   });
   const list = noun === 'shots' ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
-  return markup`<h2 class="visually-hidden">Latest ${noun}</h2>
+  return markup`<h2 class="visually-hidden">${words.latest[noun]}</h2>
       <ol class="${list}">${drawn}</ol>`;
 }
 
@@ -54,7 +57,9 @@ interface Place {
 
 function shot(item: Item, initials: string, place: Place, context: ItemContext): Markup {
   const { isJustified, isFirst, isAlone } = place;
-  const { id, title, price } = item;
+  const { language } = context;
+  const { id, price } = item;
+  const title = item.title || language.words.untitled;
   const href = context.address(item);
   const large = context.source(item.image);
   const isLarge = place.isLarge && large !== undefined;
@@ -77,34 +82,34 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
         <li class="shot h-entry${shape}" id="item-${id}">
           <a class="frame" href="${href}" tabindex="-1" aria-hidden="true">${tile}</a>
           <div class="label">
-            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>${price && priceTag(price)}${published(item)}
+            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>${price && priceTag(price, language)}${published(item)}
           </div>
         </li>`;
 }
 
-export const tagList = (tags: readonly string[], name: string): Markup | undefined =>
+export const tagList = (tags: readonly string[], name: string, { words }: Language): Markup | undefined =>
   tags.length === 0
     ? undefined
-    : markup`<ul class="${name}" aria-label="Tags">${tags.map((tag) => markup`<li class="p-category"${spoken(tag)}>${tag}</li>`)}</ul>`;
+    : markup`<ul class="${name}" aria-label="${words.tags}">${tags.map((tag) => markup`<li class="p-category"${spoken(tag)}>${tag}</li>`)}</ul>`;
 
-export const priceTag = (price: string): Markup =>
-  markup` <span class="price"><span class="visually-hidden">Price: </span><bdi>${shownPrice(price)}</bdi></span>`;
+export const priceTag = (price: string, language: Language): Markup =>
+  markup` <span class="price"><span class="visually-hidden">${language.words.price}: </span><bdi>${language.price(price)}</bdi></span>`;
 
-export const extraLink = ({ kind, url }: Extra, title: string): Markup =>
-  markup` ${outside(url, markup`${kind}<span class="visually-hidden"> ${title}</span>`)}`;
+export const extraLink = ({ kind, url }: Extra, title: string, { words }: Language): Markup =>
+  markup` ${outside(url, markup`${words.kinds[kind]}<span class="visually-hidden"> ${title}</span>`)}`;
 
 function post(item: Item, context: ItemContext): Markup {
   const { id, text, extras } = item;
-  const { mention } = context;
+  const { language, mention } = context;
   const href = context.address(item);
-  const of = itemTitle(item, 'posts');
+  const of = itemTitle(item, 'posts', language);
   return markup`
         <li class="post h-entry" id="item-${id}">
-          <p class="when-line"><a class="u-url" href="${href}">${when(item)}</a></p>
+          <p class="when-line"><a class="u-url" href="${href}">${when(item, language)}</a></p>
           <article class="post-body">
-            ${text && openable(text, { kind: 'post-text', of, href, mention, isLarge: isBrief(item) })}
-            ${postPhoto(item, context.source, href)}
-            ${extras.map((extra) => medium(extra, id, context.source))}
+            ${text && openable(text, { kind: 'post-text', of, href, mention, language, isLarge: isBrief(item) })}
+            ${postPhoto(item, context, href)}
+            ${extras.map((extra) => medium(extra, id, context))}
           </article>
         </li>`;
 }
@@ -115,21 +120,26 @@ const BRIEF = 90;
 export const isBrief = ({ text, smallImage, extras }: Item) =>
   text.length < BRIEF && !smallImage && extras.length === 0;
 
-function postPhoto(item: Item, source: PictureSource, href: string): Markup | undefined {
+function postPhoto(item: Item, { source, language }: ItemContext, href: string): Markup | undefined {
   const photo = item.smallImage;
   if (photo === '') return undefined;
   const image = source(photo);
-  const alt = `Photo of ${itemTitle(item, 'posts')}`;
+  const alt = fill(language.words.photoOf, { title: itemTitle(item, 'posts', language) });
   // A picture that does not come into view yet names no link.
   return markup`<a class="photo" href="${href}" aria-label="${alt}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt, property: 'u-photo' })}</a>`;
 }
 
 /** A link to a video or a song. */
-export function medium({ kind, url, title, thumbnail }: Extra, id: string, source: PictureSource): Markup {
+export function medium(
+  { kind, url, title, thumbnail }: Extra,
+  id: string,
+  { source, language }: Pick<ItemContext, 'source' | 'language'>,
+): Markup {
+  const word = language.words.kinds[kind];
   const isSong = kind === 'Audio';
   const size = isSong ? { width: 160, height: 160 } : { width: 320, height: 180 };
   const content = markup`${picture(source(thumbnail), { kind: isSong ? 'thumb square' : 'thumb', seed: `${kind} ${id}`, sizes: '10rem', ...size })}
-              <span class="medium-words"><bdi class="medium-title">${title || kind}</bdi> <span class="medium-note">${kind}</span></span>`;
+              <span class="medium-words"><bdi class="medium-title">${title || word}</bdi> <span class="medium-note">${word}</span></span>`;
   const name = `medium ${kind.toLowerCase()}`;
   return url ? outside(url, content, name) : markup`<span class="${name}">${content}</span>`;
 }
@@ -138,6 +148,7 @@ export function medium({ kind, url, title, thumbnail }: Extra, id: string, sourc
 const LONGEST = { bio: [500, 8], 'post-text': [700, 12] } as const;
 
 interface Openable {
+  readonly language: Language;
   readonly kind: keyof typeof LONGEST;
   readonly of: string;
   /** The page with the whole text. Without one, a control opens it in its place. */
@@ -146,7 +157,10 @@ interface Openable {
   readonly isLarge?: boolean;
 }
 
-export function openable(text: string, { kind, of, href, mention, isLarge }: Openable): Markup {
+export function openable(
+  text: string,
+  { kind, of, href, mention, isLarge, language: { words } }: Openable,
+): Markup {
   const [letters, lines] = LONGEST[kind];
   const isLong = text.length > letters || text.split('\n', lines + 1).length > lines;
   const property = kind === 'bio' ? 'p-note' : 'e-content';
@@ -154,14 +168,14 @@ export function openable(text: string, { kind, of, href, mention, isLarge }: Ope
     isLong &&
     (href === undefined
       ? markup`
-            <details class="more"><summary><span class="open">More<span class="visually-hidden"> of ${of}</span></span><span class="close">Less</span></summary></details>`
+            <details class="more"><summary><span class="open">${words.more}<span class="visually-hidden">: ${of}</span></span><span class="close">${words.less}</span></summary></details>`
       : markup`
-            <a class="more" href="${href}">More<span class="visually-hidden"> of ${of}</span></a>`)
+            <a class="more" href="${href}">${words.more}<span class="visually-hidden">: ${of}</span></a>`)
   }`;
 }
 
-export const when = (item: Item): Markup =>
-  published(item, writtenDate(item.date)) ?? markup`<span>Undated</span>`;
+export const when = (item: Item, language: Language): Markup =>
+  published(item, language.date(item.date)) ?? markup`<span>${language.words.undated}</span>`;
 
 /** The date as microformats have it. A tile has no room for a date that people read: the item's page shows it. */
 const published = ({ date }: Item, shown = ''): Markup | undefined =>

@@ -4,10 +4,11 @@ import type { ProfilePage, WithContext } from 'schema-dts';
 import type { Mount } from '../../config/mount.ts';
 import { type Config, canonicalVariant } from '../../config/settings.ts';
 import { lookupAddresses, VARIANTS } from '../../variants.ts';
+import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook, type Look } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout, type MissingPage, type PageLink } from '../page.ts';
-import { grouped, takeInitials } from '../web/shown.js';
+import { takeInitials } from '../web/shown.js';
 import { findDirection, type Item, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
@@ -30,11 +31,14 @@ export function createPersonPage(config: Config, mount: Mount) {
   const findSource = createPictureSource(config, root);
   const look = createLook(config);
   const layout = createLayout(config, root);
-  const place = { config, mount, look };
+  const language = findLanguage(config);
+  const place = { config, mount, look, language };
+  const { card } = language.words;
   return (person: Person, extent: Extent = {}): string => {
     const { username, noun } = person;
     const segment = encodeURIComponent(username);
     const context = {
+      language,
       source: findSource(extent.pictures),
       address: ({ id }: Item) => `${segment}/${id}`,
       mention: encodeURIComponent,
@@ -42,27 +46,32 @@ export function createPersonPage(config: Config, mount: Mount) {
     const explorer = look.explorer(root, { variant: mount.variant, user: username });
     return layout({
       head: personHead(place, person, extent),
-      links: navigation(encodeURIComponent(username)),
+      links: navigation(encodeURIComponent(username), language),
       main: (extent.before === undefined ? personMain : olderMain)(person, context, extent),
       name: noun,
       direction: findDirection(person),
-      footer: markup`<p>Put this on a page of your own: <a href="${explorer}#card">a card</a>.</p>
-      ${forDevelopers(explorer)}`,
+      footer: markup`<p>${card[0]}<a href="${explorer}#card">${card[1]}</a>${card[2]}</p>
+      ${forDevelopers(explorer, language)}`,
     });
   };
 }
 
 /** For a name that no user has, or that of a user who was taken down. */
-export function missingPerson(name: string, isRemoved: boolean, links: readonly PageLink[]): MissingPage {
-  const shown = `“${shortened(name, LONGEST_TITLE)}”`;
-  if (isRemoved)
-    return {
-      title: `${shown} was removed`,
-      lead: `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`,
-      links,
-    };
-  const lead = `Check the spelling${links.length > 0 ? ', or look at:' : '.'}`;
-  return { title: `No user named ${shown}`, lead, links };
+export function missingPerson(
+  name: string,
+  isRemoved: boolean,
+  links: readonly PageLink[],
+  { words }: Language,
+): MissingPage {
+  const values = { name: shortened(name, LONGEST_TITLE) };
+  const hasLinks = links.length > 0;
+  return isRemoved
+    ? { title: fill(words.removed, values), lead: hasLinks ? words.takenDownOr : words.takenDown, links }
+    : {
+        title: fill(words.noUser, values),
+        lead: hasLinks ? words.checkSpellingOr : words.checkSpelling,
+        links,
+      };
 }
 
 /** The absolute address of a person's page. */
@@ -75,23 +84,28 @@ export interface PagePlace {
   readonly config: Config;
   readonly mount: Mount;
   readonly look: Look;
+  readonly language: Language;
 }
 
 /** What search engines, link previews and feed readers find. */
-function personHead({ config, mount, look }: PagePlace, person: Person, extent: Extent): Markup {
+function personHead(
+  { config, mount, look, language: { words } }: PagePlace,
+  person: Person,
+  extent: Extent,
+): Markup {
   const { before, older, newer, pictures } = extent;
   const { variant, base } = mount;
   const segment = encodeURIComponent(person.username);
   const title = personTitle(person);
   const description = shortened(
-    person.bio || `The latest ${person.noun} of ${person.name}.`,
+    person.bio || fill(words.latestOf[person.noun], { name: person.name }),
     LONGEST_DESCRIPTION,
   );
   const profile = canonicalPage(config, mount, person);
   const page = profile && before !== undefined ? `${profile}?before=${before}` : profile;
   const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
   const feeds = `../../feeds/${variant}/${segment}`;
-  return markup`<title>${look.titled(before === undefined ? title : `Older ${person.noun} of ${title}`)}</title>
+  return markup`<title>${look.titled(before === undefined ? title : fill(words.olderOf[person.noun], { name: title }))}</title>
     <meta name="description" content="${description}">
     ${page && markup`<link rel="canonical" href="${page}">`}
     ${older && markup`<link rel="next" href="${older}">`}
@@ -133,8 +147,8 @@ export function previewPicture(person: Person, pictures?: KnownPictures): Markup
 }
 
 const ACTIONS: Readonly<Record<string, 'FollowAction' | 'LikeAction'>> = {
-  Followers: 'FollowAction',
-  Likes: 'LikeAction',
+  followers: 'FollowAction',
+  likes: 'LikeAction',
 };
 
 /** The types hold it against the vocabulary of schema.org. */
@@ -175,12 +189,12 @@ function linkedData(
 }
 
 /** `page` is the way to the person's own page. */
-export const navigation = (page: string): Markup =>
-  markup`<a href="${page}/follow" title="Get new work in a feed reader">Follow</a>`;
+export const navigation = (page: string, { words }: Language): Markup =>
+  markup`<a href="${page}/follow" title="${words.followHint}">${words.follow}</a>`;
 
 /** At the foot of a page: no visitor stumbles over it, and a developer looks there. */
-export const forDevelopers = (explorer: string): Markup =>
-  markup`<p>For developers: this page’s data by the <a href="${explorer}">API</a>.</p>`;
+export const forDevelopers = (explorer: string, { words: { developers } }: Language): Markup =>
+  markup`<p>${developers[0]}<a href="${explorer}">${developers[1]}</a>${developers[2]}</p>`;
 
 /** Such names would take the height of the screen, and such words the width of a phone. */
 const LONG_NAME = /^.{41}|[\p{L}\p{N}]{12}/su;
@@ -188,7 +202,8 @@ const LONG_NAME = /^.{41}|[\p{L}\p{N}]{12}/su;
 /** The profile in its case, and below it the items. */
 function personMain(person: Person, context: ItemContext, extent: Extent): Markup {
   const { name, username, bio, verified, noun, avatar, smallAvatar, skills } = person;
-  const { source } = context;
+  const { source, language } = context;
+  const { words } = language;
   const large = source(avatar);
   const avatarPicture = picture(large?.known ? large : source(smallAvatar), {
     kind: 'avatar',
@@ -196,7 +211,7 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
     seed: username,
     initials: takeInitials(name),
   });
-  const places = listPlaces(person);
+  const places = listPlaces(person, language);
   return markup`
       <div class="h-card">
         <div class="case">
@@ -204,20 +219,20 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
           <div class="plinth">
             ${avatarPicture}
             <div class="plate${LONG_NAME.test(name) && ' long'}">
-              <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>`}</h1>
+              <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="${words.verified}" title="${words.verified}"></span>`}</h1>
               <p class="handle"><bdi>@<span class="p-nickname">${username}</span></bdi></p>
             </div>
-            ${counts(person)}
+            ${counts(person, language)}
           </div>
         </div>
         <div class="about">
-          ${bio && openable(bio, { kind: 'bio', of: name, ...(noun === 'posts' && { mention: context.mention }) })}
+          ${bio && openable(bio, { kind: 'bio', of: name, language, ...(noun === 'posts' && { mention: context.mention }) })}
           ${places.length > 0 && markup`<p class="places">${places}</p>`}
-          ${tagList(skills, 'tags')}
+          ${tagList(skills, 'tags', language)}
         </div>
       </div>
       ${personItems(person, context)}
-      ${pageLinks(noun, extent)}
+      ${pageLinks(noun, extent, context.language)}
     `;
 }
 
@@ -240,11 +255,12 @@ function coverPicture({ noun, cover, items, username }: Person, source: PictureS
 /** A further page of items, under a smaller heading. */
 function olderMain(person: Person, context: ItemContext, extent: Extent): Markup {
   const { name, username, noun } = person;
+  const { words } = context.language;
   return markup`
       ${byline(person, context.source, encodeURIComponent(username))}
-      <h1 class="of">Older ${noun} <span class="visually-hidden">of ${name}</span></h1>
+      <h1 class="of" title="${fill(words.olderOf[noun], { name })}">${words.older[noun]}</h1>
       ${personItems(person, context)}
-      ${pageLinks(noun, extent)}
+      ${pageLinks(noun, extent, context.language)}
     `;
 }
 
@@ -259,36 +275,31 @@ export function byline({ name, username, smallAvatar }: Person, source: PictureS
   return markup`<p class="byline p-author h-card"><a class="u-url" rel="author" href="${href}">${avatar}<span class="who"><span class="name p-name"${written(name)}>${shortened(name, 60)}</span> <bdi class="handle">@${shortened(username, 60)}</bdi></span></a></p>`;
 }
 
-const pageLinks = (noun: string, { older, newer }: Extent) =>
+const pageLinks = (noun: Person['noun'], { older, newer }: Extent, { words }: Language) =>
   (older || newer) &&
-  markup`<nav class="pages" aria-label="Pages">
-        ${newer && markup`<a rel="prev" href="${newer}">Newer ${noun}</a>`}
-        ${older && markup`<a rel="next" href="${older}">Older ${noun}</a>`}
+  markup`<nav class="pages" aria-label="${words.pages}">
+        ${newer && markup`<a rel="prev" href="${newer}">${words.newer[noun]}</a>`}
+        ${older && markup`<a rel="next" href="${older}">${words.older[noun]}</a>`}
       </nav>`;
 
-const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-
 /** A zero says nothing: totals are often not imported. */
-function counts({ counts }: Person): Markup | undefined {
+function counts({ counts }: Person, language: Language): Markup | undefined {
   const shown = counts.filter(([, digits]) => /[1-9]/.test(digits));
   if (shown.length === 0) return undefined;
   return markup`<dl class="counts">${shown.map(
-    ([label, digits]) => markup`<div><dt>${label}</dt><dd title="${digits}">${shownCount(digits)}</dd></div>`,
+    ([name, digits]) =>
+      markup`<div><dt>${language.words.counts[name]}</dt><dd title="${digits}">${shownCount(digits, language)}</dd></div>`,
   )}</dl>`;
 }
 
-function shownCount(digits: string): string {
-  if (!/^\d{1,30}$/.test(digits)) return shortened(digits, 12);
-  return digits.length < 6 ? grouped(String(Number(digits))) : COMPACT.format(BigInt(digits));
-}
+const shownCount = (digits: string, language: Language): string =>
+  /^\d{1,30}$/.test(digits) ? language.compact(BigInt(digits)) : shortened(digits, 12);
 
-const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
-
-function listPlaces({ location, country, links }: Person): Markup[] {
+function listPlaces({ location, country, links }: Person, language: Language): Markup[] {
   return [
     ...(location ? [markup`<span class="p-locality"${written(location)}>${location}</span>`] : []),
     ...(/^[A-Z]{2}$/.test(country)
-      ? [markup`<span class="p-country-name">${REGIONS.of(country)}</span>`]
+      ? [markup`<span class="p-country-name">${language.region(country)}</span>`]
       : []),
     // Their own pages: other sites take rel="me" for a proof where the page there leads back.
     ...links.map((url) => markup`<a class="u-url" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`),

@@ -21,6 +21,7 @@ import { userKey } from '../../records/user-name.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
 import { isForPeople } from '../error-pages.ts';
+import { findLanguage } from '../languages/language.ts';
 import { missingPage, type PageLink } from '../page.ts';
 import { followHeaders, pageHeaders } from '../page-headers.ts';
 import { createFollowPage } from './follow-page.ts';
@@ -191,6 +192,8 @@ function createUnknownSender(options: PeopleOptions) {
   const { family } = VARIANTS[mount.variant];
   const { absence } = createPersonReplies(config, mount, store);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
+  const language = findLanguage(config);
+  const { errors, maybeRemoved } = language.words;
 
   return async (request: FastifyRequest, reply: FastifyReply, username: string, folder?: string) => {
     const to = folder ?? '';
@@ -199,7 +202,7 @@ function createUnknownSender(options: PeopleOptions) {
       folder === undefined ? undefined : await store.profile(family, userKey(username), { known: '*' });
     if (profile !== undefined) {
       const links = [linkTo(to, username)];
-      const page = { title: 'There is nothing here', lead: 'It may have been removed. All there is:', links };
+      const page = { title: errors.ROUTE_NOT_FOUND.title, lead: maybeRemoved, links };
       return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () => missingPage(config, root, page));
     }
     const [code, users, other] = [
@@ -212,7 +215,7 @@ function createUnknownSender(options: PeopleOptions) {
     const alike = config.directory ? await findAlike(store, family, username) : [];
     const names = near ? [near] : alike.length > 0 ? alike : users[family];
     const links = [...other, ...names.map((name) => linkTo(to, name))];
-    const page = missingPerson(username, code === 'USER_GONE', links);
+    const page = missingPerson(username, code === 'USER_GONE', links, language);
     return sendMissing(request, reply, config, code, () => missingPage(config, root, page));
   };
 }
@@ -240,6 +243,7 @@ export function addIndexes(
 ): void {
   const mounts = listMounts(config);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
+  const { words } = findLanguage(config);
   const index = (url: string, root: string, shown: readonly Mount[]) =>
     app.get(url, pageRoute(config), async (request, reply) => {
       const users = await suggestedUsers();
@@ -248,9 +252,9 @@ export function addIndexes(
         .flatMap(({ variant }) =>
           users[VARIANTS[variant].family].map((name) => linkTo(`${root}people/${variant}/`, name)),
         );
-      const lead = links.length > 0 ? 'Some of the people here:' : 'Its address ends with a user name.';
+      const lead = links.length > 0 ? words.somePeople : words.endsWithName;
       return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
-        missingPage(config, root, { title: 'Whose page?', lead, links }),
+        missingPage(config, root, { title: words.whosePage, lead, links }),
       );
     });
   index('/people', './', mounts.slice(0, 1));

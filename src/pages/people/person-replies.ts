@@ -90,9 +90,19 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
 
 /** All that shapes what is rendered, besides the template and the users. */
 export function describeSettings(config: Config): string {
-  const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
+  const { imageHosts, mediaUrl, siteLanguage, siteName, siteLogo, siteUrl, accent } = config;
   const origins = listMounts(config).map(({ variant, base }) => [variant, base.origin]);
-  return JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent, origins]);
+  return JSON.stringify([
+    VERSION,
+    imageHosts,
+    mediaUrl,
+    siteLanguage,
+    siteName,
+    siteLogo,
+    siteUrl,
+    accent,
+    origins,
+  ]);
 }
 
 /** Whether shared caches may keep it. */

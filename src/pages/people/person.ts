@@ -1,6 +1,7 @@
 // A user as pages, feeds and images show them.
 
-import type { Direction } from '../page.ts';
+import type { Direction, Language } from '../languages/language.ts';
+import type { Words } from '../languages/words.ts';
 
 export interface Person {
   readonly id: string;
@@ -18,7 +19,7 @@ export interface Person {
   readonly smallAvatar: string;
   /** Addresses of their own pages. */
   readonly links: readonly string[];
-  readonly counts: readonly (readonly [label: string, digits: string])[];
+  readonly counts: readonly (readonly [name: keyof Words['counts'], digits: string])[];
   readonly noun: 'posts' | 'shots';
   /** Newest first. */
   readonly items: readonly Item[];
@@ -27,7 +28,7 @@ export interface Person {
 export interface Item {
   readonly id: string;
   readonly token: string;
-  /** Empty for a post. */
+  /** Empty for a post, and for a shot without one. */
   readonly title: string;
   readonly text: string;
   /** As RFC 3339. */
@@ -97,6 +98,10 @@ export const shortened = (text: string, length: number) =>
 const LONGEST_NAME = 60;
 
 /** The title of a shot, or what stands for that of a post. */
-export const itemTitle = ({ title, text, smallImage, extras }: Item, noun: Person['noun']): string =>
-  shortened(title || text, LONGEST_NAME) ||
-  (noun === 'shots' ? 'Untitled' : smallImage ? 'Photo' : (extras[0]?.kind ?? 'Post'));
+export const itemTitle = (
+  { title, text, smallImage, extras }: Item,
+  noun: Person['noun'],
+  { words }: Language,
+): string =>
+  shortened(title || (noun === 'shots' ? words.untitled : text), LONGEST_NAME) ||
+  (smallImage ? words.photo : extras[0] ? words.kinds[extras[0].kind] : words.post);

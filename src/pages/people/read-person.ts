@@ -71,10 +71,10 @@ export function readPerson(variant: Variant, data: Data, items: readonly Data[])
     smallAvatar: address('avatar') || address('avatar_large'),
     links: [address('website'), address('social_link')].filter(Boolean),
     counts: [
-      posts ? ['Posts', digits('totalPost')] : ['Shots', digits('totalShots')],
-      ['Followers', digits('totalFollowers')],
-      ['Following', digits('totalFollowing')],
-      ...(posts ? [['Favourites', digits('totalFavs')] as const] : [['Likes', digits('Likes')] as const]),
+      posts ? ['posts', digits('totalPost')] : ['shots', digits('totalShots')],
+      ['followers', digits('totalFollowers')],
+      ['following', digits('totalFollowing')],
+      ...(posts ? [['favourites', digits('totalFavs')] as const] : [['likes', digits('Likes')] as const]),
     ],
     noun: posts ? 'posts' : 'shots',
     items: items.map((item) => (posts ? readPost(item, readText) : readShot(item, readText))),
@@ -165,7 +165,7 @@ function readShot(shot: Data, readText: TextReader): Item {
   return {
     id: shot.id ?? '',
     token: shot.token_id ?? '',
-    title: visible(cut(shot.title, MAX_TITLE)) || 'Untitled',
+    title: visible(cut(shot.title, MAX_TITLE)),
     text: readText(shot.description),
     date: timestamp(shot.date),
     url: shop.url || file.url || large,

@@ -1,13 +1,22 @@
 // @ts-check
 // The page behind "Follow": completes the addresses of the feeds with this host, and adds a button that copies each.
-import { byId, copyButton } from './explorer/dom.js';
+import { byId, copyButtonIn } from './explorer/dom.js';
+
+const texts = /** @type {HTMLElement} */ (document.querySelector('.feeds')).dataset;
 
 for (const link of document.querySelectorAll('a.feed-address')) {
   const { href } = /** @type {HTMLAnchorElement} */ (link);
   link.textContent = href;
+  const words = {
+    copy: texts.copy ?? '',
+    label: `${texts.copy}: ${href}`,
+    copied: texts.copied ?? '',
+    done: texts.copied ?? '',
+    failed: texts.notCopied ?? '',
+  };
   link.after(
-    copyButton(
-      'address',
+    copyButtonIn(
+      words,
       () => href,
       (message) => {
         byId('status').textContent = message;

@@ -1,5 +1,6 @@
 // Texts of people on pages: the language of their script, their links, and how long ones are folded.
 import { expect, test } from 'vitest';
+import { findLanguage } from '../../../src/pages/languages/language.ts';
 import { openable } from '../../../src/pages/people/person-items.ts';
 import { linked, written } from '../../../src/pages/people/text.ts';
 
@@ -54,7 +55,9 @@ test.each([
   ['post-text', 700, 12],
 ] as const)('a text of the kind %s is folded behind %i characters or %i lines', (kind, letters, lines) => {
   const isFolded = (text: string) =>
-    openable(text, { kind, of: 'Ada' }).text.includes('<details class="more">');
+    openable(text, { kind, of: 'Ada', language: findLanguage({ siteLanguage: 'en' }) }).text.includes(
+      '<details class="more">',
+    );
   expect([letters, letters + 1].map((length) => isFolded('x'.repeat(length)))).toEqual([false, true]);
   expect([lines, lines + 1].map((count) => isFolded(Array(count).fill('x').join('\n')))).toEqual([
     false,

@@ -34,14 +34,33 @@ export const breakable = (words) =>
  * @param {() => string} read
  * @param {(message: string) => void} announce
  */
-export function copyButton(label, read, announce) {
-  const button = el('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${label}` }, 'Copy');
+export const copyButton = (label, read, announce) =>
+  copyButtonIn(
+    {
+      copy: 'Copy',
+      label: `Copy ${label}`,
+      copied: 'Copied',
+      done: `${label} copied`,
+      failed: 'The browser does not allow copying here',
+    },
+    read,
+    announce,
+  );
+
+/**
+ * The same in any words.
+ * @param {{ copy: string, label: string, copied: string, done: string, failed: string }} words
+ * @param {() => string} read
+ * @param {(message: string) => void} announce
+ */
+export function copyButtonIn(words, read, announce) {
+  const button = el('button', { type: 'button', class: 'copy', 'aria-label': words.label }, words.copy);
   button.addEventListener('click', async () => {
     const done = await copy(read());
-    button.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    announce(done ? `${label} copied` : 'The browser does not allow copying here');
+    button.textContent = done ? words.copied : 'Ctrl+C';
+    announce(done ? words.done : words.failed);
     setTimeout(() => {
-      button.textContent = 'Copy';
+      button.textContent = words.copy;
     }, 1600);
   });
   return button;

@@ -1,0 +1,25 @@
+// Pages in other languages in a browser: nothing is wider than a small phone, and axe finds nothing, also from right to left.
+import { expect, test } from 'vitest';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang } from '../../support/browser.ts';
+import { serveHere } from '../../support/serve-here.ts';
+
+const PAGES = [
+  ...['/people/b/ada', '/people/b/ada/767', '/people/b/ada/follow', '/people/b/ada?before=1780'],
+  ...['/people/a/ada', '/people/b', '/people/b?q=a', '/people/b/nobody', '/nothing'],
+];
+const SMALL = { width: 320, height: 640 };
+
+describeInBrowser('pages', ({ open }) => {
+  test.each(['ar', 'de', 'ja', 'pl'])('in the language %s', async (language) => {
+    const server = await serveHere({ SITE_LANGUAGE: language, DIRECTORY: 'on' });
+    const page = await open(server.url, { expected: /404/ });
+    for (const path of PAGES)
+      for (const viewport of [SMALL, DESKTOP]) {
+        await page.setViewportSize(viewport);
+        await page.goto(server.url + path);
+        expect([path, viewport.width, await overhang(page)]).toEqual([path, viewport.width, 0]);
+        if (language === 'ar' || language === 'de')
+          expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
+      }
+  });
+});
