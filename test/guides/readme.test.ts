@@ -166,6 +166,39 @@ describe.each(PAGES)('%s', (path) => {
   });
 });
 
+describe('prose is plain', () => {
+  /** Guides, one at a time; a colon at the end of a paragraph introduces a list or code. */
+  const sentencesOf = (path: string) =>
+    textOf(path)
+      .replace(/<!--.*?-->|<[^>\n]+>/gs, '')
+      .replace(/^\s*[|#>].*$/gm, '')
+      .replace(/`[^`\n]*`/g, 'X')
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/https?:\S+/g, 'X')
+      .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
+      .map((block) =>
+        block
+          .replace(/\s+/g, ' ')
+          .trim()
+          .replace(/^(?:[-*]|\d+\.) /, '')
+          .replace(/:$/, '.'),
+      )
+      .flatMap((block) => block.split(/(?<=[.!?]\**) /))
+      .filter((sentence) => sentence !== '');
+
+  const pages = [...PAGES, '.github/SECURITY.md'].filter((path) => !path.endsWith('changelog.md'));
+
+  test.each(pages)('no sentence of %s has more than 30 words', (path) => {
+    expect(sentencesOf(path).filter((sentence) => sentence.split(' ').length > 30)).toEqual([]);
+  });
+
+  test.each(pages)('few sentences of %s have a colon or a semicolon', (path) => {
+    const sentences = sentencesOf(path);
+    const joined = sentences.filter((sentence) => /[:;] /.test(sentence));
+    expect(joined.length / sentences.length, joined.join('\n')).toBeLessThanOrEqual(0.25);
+  });
+});
+
 test('the guide tells what each form of a field takes', () => {
   const rows = section('src/guides/bring-your-data.md', 'Records').match(/(?<=^\| )[a-z-]+(?= \| )/gm) ?? [];
   const forms = KIND_NAMES.flatMap((kind) => membersOf(kind).map(([, schema]) => schema['x-form']));

@@ -31,6 +31,7 @@ describe('as served', () => {
     '/',
     '/docs',
     '/docs/recipes',
+    '/docs/running',
     '/people/a/ada',
     '/people/b/ada',
     '/people/b/ada/767',

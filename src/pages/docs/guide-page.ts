@@ -1,4 +1,4 @@
-// Guides for front-end developers as pages beside the API reference.
+// The guides as pages beside the API reference.
 import { Marked } from 'marked';
 import type { Config } from '../../config/settings.ts';
 import { Markup, markup } from '../markup.ts';
@@ -22,6 +22,9 @@ function createRenderer(): (part: string, markdown: string) => Markup {
   let [section, count] = ['', 0];
   const marked = new Marked({
     renderer: {
+      heading({ text, tokens, depth }) {
+        return `<h${depth} id="${headingId(text.replaceAll('`', ''))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
       code: ({ text, lang = '' }) =>
         codeFigure(LANGUAGES[lang] ?? lang, `${section}, code ${(count += 1)}`, text).text,
     },
@@ -36,10 +39,16 @@ function createRenderer(): (part: string, markdown: string) => Markup {
 }
 
 const LANGUAGES: Readonly<Record<string, string>> = {
+  console: 'Shell',
+  csv: 'CSV',
   html: 'HTML',
   js: 'JavaScript',
+  json: 'JSON',
   md: 'Markdown',
+  nginx: 'nginx',
   sh: 'Shell',
+  sql: 'SQL',
   ts: 'TypeScript',
   tsx: 'TypeScript with JSX',
+  yaml: 'YAML',
 };

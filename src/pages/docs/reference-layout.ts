@@ -25,7 +25,12 @@ interface Page {
   readonly sections: readonly Section[];
 }
 
-const PAGES = { docs: 'API reference', 'docs/api': 'Using the API', 'docs/recipes': 'Recipes' };
+const PAGES = {
+  docs: 'API reference',
+  'docs/api': 'Using the API',
+  'docs/recipes': 'Recipes',
+  'docs/troubleshooting': 'Troubleshooting',
+};
 
 export function layout(config: Config, { root, title, lead, sections }: Page): string {
   const look = createLook(config);

@@ -8,13 +8,32 @@ import { createLook } from '../look.ts';
 import type { ApiDocument } from './api-document.ts';
 import { describeResponse, listSections, type ReferencePart } from './reference-parts.ts';
 
-/** What front-end developers read; the other guides are for operators. */
-export const GUIDES = ['api', 'recipes'];
+/** In the order in which equally good results of a search stand. The changelog is not of use here. */
+export const GUIDES = [
+  'api',
+  'recipes',
+  'troubleshooting',
+  'limits',
+  'tutorial',
+  'install',
+  'bring-your-data',
+  'moving-in',
+  'pictures',
+  'running',
+  'settings',
+  'proxies',
+  'publish',
+  'postgresql',
+  'promises',
+];
 
 /** What the guides call the server. */
 const LOCAL = 'http://127.0.0.1:8080';
 
-/** The text of a guide; links to what is not served become plain text. `root` is the way from its page to the server's root. */
+/**
+ * The text of a guide; links to what is not served become plain text. `root` is the address of the server, or the way there
+ * from the guide's page.
+ */
 export const readGuide = (config: Config, name: string, root: string): string =>
   readFileSync(packageFile(`src/guides/${name}.md`), 'utf8')
     .replaceAll(LOCAL, serverUrl(config))
@@ -28,22 +47,28 @@ export const readGuide = (config: Config, name: string, root: string): string =>
 export const headingId = (heading: string) =>
   heading
     .toLowerCase()
-    .replace(/[^a-z0-9 -]/g, '')
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
 export function referenceText(config: Config, document: object): string {
-  const sections = listSections(document, `${serverUrl(config)}/`);
+  const root = `${serverUrl(config)}/`;
+  const sections = listSections(document, root);
   const reference = sections.flatMap(({ parts, ...section }) => [
     partText(section),
     ...parts.map((part) => partText({ ...part, title: `${section.title}: ${part.title}` })),
   ]);
   const guides = GUIDES.map((name) =>
-    readGuide(config, name, '')
+    readGuide(config, name, root)
+      .replaceAll('](#', `](docs/${name}#`)
       .replace(/^# (.*)/, `## [$1](docs/${name})`)
       .replace(/^## (\w.*)$/gm, (_, title) => `## [${title}](docs/${name}#${headingId(title)})`),
   );
-  return `# ${createLook(config).name}: API reference\n\n${[...reference, ...guides].join('\n')}`;
+  const text = `# ${createLook(config).name}: API reference\n\n${[...reference, ...guides].join('\n')}`;
+  return withRoot(text, root);
 }
+
+/** Whoever reads the text elsewhere needs full addresses. */
+const withRoot = (text: string, root: string) => text.replace(/\]\((?=docs|openapi)/g, `](${root}`);
 
 const partText = ({ id, title, text, rows = [], operation }: ReferencePart) =>
   [
@@ -63,7 +88,7 @@ const partText = ({ id, title, text, rows = [], operation }: ReferencePart) =>
 /** As https://llmstxt.org describes it. */
 export function llmsText(config: Config, document: object): string {
   const { info } = document as ApiDocument;
-  return `# ${createLook(config).name}
+  const text = `# ${createLook(config).name}
 
 > ${info.summary}
 
@@ -74,4 +99,5 @@ ${info.description}
 - [API reference and guides](docs.md): every request, member and error, and code that runs
 - [OpenAPI document](openapi.json): the same requests for programs
 `;
+  return withRoot(text, `${serverUrl(config)}/`);
 }

@@ -6,11 +6,12 @@ import { byId, el } from '../explorer/dom.js';
 export const SYNONYMS = Object.entries({
   '?page=': ['pagination', 'paging', 'cursor', 'offset'],
   absent: ['null', 'undefined'],
+  container: ['docker', 'podman', 'kubernetes'],
   jsx: ['react'],
   'no key': ['auth', 'authentication', 'login'],
-  origin: ['cors'],
   ratelimit: ['quota', 'throttling'],
   record: ['schema'],
+  'take users down': ['takedown', 'gdpr', 'delete'],
   sorting: ['sort', 'filter'],
   types: ['typescript'],
   typescript: ['types'],
@@ -35,23 +36,51 @@ export const readSections = (markdown) =>
         .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
         .replace(/[`*]/g, '')
         .replace(/[|\s]+|-{3,}/g, ' ');
-      return { title, href, text };
+      // The text has full addresses, and this server may have another one.
+      return { title, href: href.replace(/^https?:\/\/[^/]*\//, ''), text };
     });
 
-/** The sections with every word, those first that are called so; and what is marked in them. @param {Section[]} sections @param {string} query */
+/**
+ * The sections with every word, and what is marked in them. First come those with all words in their title: whole words
+ * before parts of words, and short titles before long ones. Then those of which the words are a large part.
+ * @param {Section[]} sections @param {string} query
+ */
 export function findSections(sections, query) {
   const words = query.toLowerCase().match(/\S+/g) ?? [];
   const patterns = words.map((word) => {
     const others = SYNONYMS.filter(([, names]) => names.includes(word)).map(([name]) => name);
-    return [word, ...others].map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+    return [word, ...others].map(escaped).join('|');
   });
   /** @param {string} text */
   const isIn = (text) => patterns.every((pattern) => new RegExp(pattern, 'i').test(text));
+  /** @param {Section} section */
+  const rank = ({ title, text }) => {
+    if (!isIn(title)) {
+      const hits = countHits(text, patterns) + PHRASE * countHits(text, [escaped(query.trim())]);
+      return hits / (text.length + SHORT_TEXT);
+    }
+    const isWhole = patterns.every((pattern) => new RegExp(`\\b(?:${pattern})\\b`, 'i').test(title));
+    return (isWhole ? 2 : 1) + words.join(' ').length / title.length;
+  };
   const found = sections
     .filter(({ title, text }) => isIn(`${title} ${text}`))
-    .sort((one, other) => Number(isIn(other.title)) - Number(isIn(one.title)));
+    .map((section) => ({ section, rank: rank(section) }))
+    .sort((one, other) => other.rank - one.rank)
+    .map(({ section }) => section);
   return { found, marked: new RegExp(`(${patterns.join('|')})`, 'i') };
 }
+
+/** @param {string} text */
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** How much more the words count where they stand as they were typed. */
+const PHRASE = 3;
+/** A text of a few words is not better because it has little else. */
+const SHORT_TEXT = 400;
+
+/** Of the word that stands there least often. @param {string} text @param {string[]} patterns */
+const countHits = (text, patterns) =>
+  Math.min(...patterns.map((pattern) => text.match(new RegExp(pattern, 'gi'))?.length ?? 0));
 
 /** @param {URL} root where the server is */
 export function addSearch(root) {
