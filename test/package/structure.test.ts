@@ -237,3 +237,20 @@ describe('size and shape', () => {
     ).toEqual([]);
   });
 });
+
+test('files that comments and the guide for contributors name are there', () => {
+  const options = { cwd: ROOT, exclude: (name: string) => name === 'node_modules' };
+  const files = globSync('{src,test,migrations,fixtures,.ci,.github}/**/*.{ts,js,sql,md}', options);
+  const comments = (text: string) => (text.match(/(?:^|\s)(?:\/\/|--|\/?\*+) .*$/gm) ?? []).join('\n');
+  const missing = files
+    .filter((file) => !/^fixtures|\.md$/.test(file) || file === '.github/CONTRIBUTING.md')
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const named = (file.endsWith('.md') ? text : comments(text)).matchAll(
+        /(?<![\w./*-])(?!NNN)\w[\w./-]*\.(?:ts|sql)\b/g,
+      );
+      const isThere = (name: string) => files.some((path) => `/${path}`.endsWith(`/${name}`));
+      return [...named].flatMap(([name]) => (isThere(name) ? [] : `${file}: ${name}`));
+    });
+  expect(missing).toEqual([]);
+});
