@@ -4,8 +4,55 @@ import { join } from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTooLong, UserName, userKey, userNameFault } from '../../src/records/user-name.ts';
+import { isTooLong, takedownKey, UserName, userKey, userNameFault } from '../../src/records/user-name.ts';
 import { ROOT } from '../support/files.ts';
+
+describe('the key for takedowns', () => {
+  const INVISIBLE = [
+    // Default_Ignorable_Code_Point of Unicode, and format characters.
+    ...[
+      '\u00ad',
+      '\u034f',
+      '\u061c',
+      '\u115f',
+      '\u1160',
+      '\u17b4',
+      '\u180b',
+      '\u180e',
+      '\u200b',
+      '\u200e',
+      '\u2060',
+    ],
+    ...[
+      '\u2064',
+      '\u206f',
+      '\u3164',
+      '\ufe0f',
+      '\ufeff',
+      '\uffa0',
+      '\ufff9',
+      '\u{1bca0}',
+      '\u{1d173}',
+      '\u{e0020}',
+    ],
+    '\u{e0100}',
+    // Those that have a width, or a place for something else, and no ink.
+    ...['\u2800', '\ufffc', '\u{1d159}', '\u{16fe4}'],
+  ];
+
+  test.each(INVISIBLE.map((char) => [char.codePointAt(0)?.toString(16), char]))(
+    'leaves out U+%s, which cannot be seen',
+    (_, char) => {
+      const spellings = [`mi${char}ra`, `${char}mira`, `mira${char}`, `MIRA ${char}`];
+      expect(spellings.map((name) => takedownKey(userKey(name)))).toEqual(spellings.map(() => 'mira'));
+    },
+  );
+
+  test('keeps what can be seen', () => {
+    for (const name of ['mi ra', 'mirá', 'мira', 'mira_', 'm·ira'])
+      expect(takedownKey(userKey(name))).not.toBe('mira');
+  });
+});
 
 describe('the key', () => {
   test.each([

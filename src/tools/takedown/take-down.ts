@@ -118,7 +118,7 @@ export async function takeDownList(run: ListRun) {
 function describeStates({ removed, unknown, known }: Record<TakedownState, number>): string[] {
   return [
     removed > 0 && `took down ${counted(removed, 'user')}`,
-    unknown > 0 && `${counted(unknown, 'user')} of the list not here; imports will skip them`,
-    known > 0 && `${counted(known, 'user')} of the list taken down before`,
+    unknown > 0 && `not here, and skipped by imports: ${counted(unknown, 'user')}`,
+    known > 0 && `taken down before: ${counted(known, 'user')}`,
   ].filter((line) => line !== false);
 }
