@@ -320,6 +320,18 @@ test('what a first import has committed is served by the next lookup, without a 
   expect(await has('ada')).toBe(true);
 });
 
+test('a database without an import is opened once, not for each lookup', async () => {
+  const path = altered('UPDATE vitrine SET generation = 0');
+  const { has } = await serveHere(path);
+  await expect(has('ada')).rejects.toThrow('was never imported into');
+  const close = vi.spyOn(Database.prototype, 'close');
+  for (let nth = 0; nth < 5; nth++) await expect(has('ada')).rejects.toThrow('was never imported into');
+  expect(close).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+  await addRecords(path, folio(3, 'cid'));
+  expect(await has('cid')).toBe(true);
+});
+
 test('commits of a writer that opened the file before it was noticed are served', async () => {
   const [path, other] = [copyOf(database), await fileOf('dan')];
   const { poll, has } = await serveHere(path);
