@@ -12,6 +12,14 @@ INSERT INTO takedown_marks (mark)
 CREATE INDEX profiles_unusual ON profiles (user_key)
   WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
 
+-- What the lists of each family are called. A program with another variant adds its name, with lists for all users.
+CREATE TABLE list_names (
+  family TEXT NOT NULL,
+  collection TEXT NOT NULL,
+  PRIMARY KEY (family, collection)
+) STRICT, WITHOUT ROWID;
+INSERT INTO list_names VALUES ('microblog', 'posts'), ('portfolio', 'Shots'), ('portfolio', 'Posts');
+
 -- How many records there are of each kind.
 CREATE TABLE counts (
   kind TEXT PRIMARY KEY,

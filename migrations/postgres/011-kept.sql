@@ -12,6 +12,14 @@ INSERT INTO takedown_marks (mark)
 CREATE INDEX profiles_unusual ON profiles (user_key)
   WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
 
+-- What the lists of each family are called. A program with another variant adds its name, with lists for all users.
+CREATE TABLE list_names (
+  family text NOT NULL,
+  collection text NOT NULL,
+  PRIMARY KEY (family, collection)
+);
+INSERT INTO list_names VALUES ('microblog', 'posts'), ('portfolio', 'Shots'), ('portfolio', 'Posts');
+
 -- How many records there are of each kind.
 CREATE TABLE counts (
   kind text PRIMARY KEY,
@@ -57,6 +65,6 @@ BEGIN
     SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
     FROM pg_class, aclexplode(relacl) WHERE oid = 'items'::regclass AND privilege_type = 'SELECT'
   LOOP
-    EXECUTE 'GRANT SELECT ON takedown_marks, counts, media_doubts TO ' || reader;
+    EXECUTE 'GRANT SELECT ON takedown_marks, list_names, counts, media_doubts TO ' || reader;
   END LOOP;
 END $$;

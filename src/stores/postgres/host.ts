@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
+import { refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { hostName } from './connect.ts';
 import { isQueryError } from './errors.ts';
@@ -67,11 +68,18 @@ export function createHost(
   async function poll(): Promise<void> {
     try {
       const [row = []] = await polls.query({ text: POLL });
-      update({ ...readPoll(host.name, row), up: true, fault: undefined });
+      const found = readPoll(host.name, row);
+      if (found.generation !== host.generation) await refuseOtherNames();
+      update({ ...found, up: true, fault: undefined });
     } catch (error) {
       down(error);
     }
     if (!closed) timer = setTimeout(poll, POLL_MS).unref();
+  }
+
+  async function refuseOtherNames(): Promise<void> {
+    const names = await polls.query({ text: STORED_NAMES });
+    refuseLacking(`The database at ${host.name}`, names.map(String));
   }
 
   function down(error: unknown): void {

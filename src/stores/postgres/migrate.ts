@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
+import { ADD_NAME, findLacking, renameBody, STORED_NAMES } from '../sql/list-names.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
@@ -29,7 +30,28 @@ async function migrateLocked(client: pg.Client, name: string): Promise<Migration
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
+  await addLists(client);
   return { from, to: MIGRATIONS.current };
+}
+
+const ADD_LIST = `
+  INSERT INTO lists (family, user_key, collection, owner, etag, body) VALUES ($1, $2, $3, $4, $5, $6)`;
+
+/** Makes the lists of variants that this program has and the one before had not. */
+async function addLists(client: pg.Client): Promise<void> {
+  const db = sqlAdapter(client);
+  const stored = await Array.fromAsync(db.rows<[string]>(STORED_NAMES));
+  const lacking = findLacking(stored.map(([name]) => name));
+  for (const { family, name, source } of lacking) {
+    const lists = db.rows<[string, string, string, string]>(`
+      SELECT user_key, CAST(owner AS text), etag, ${db.hex('body')} FROM lists
+      WHERE family = '${family}' AND collection = '${source}'`);
+    for await (const [key, owner, etag, body] of lists)
+      await db.run(ADD_LIST, [family, key, name, owner, etag, renameBody(Buffer.from(body, 'hex'), name)]);
+    await db.run(ADD_NAME, [family, name]);
+  }
+  if (lacking.length > 0)
+    await client.query('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
 }
 
 const WORDS_AT_ONCE = 1000;

@@ -2,6 +2,7 @@
 import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
 import { WRONG_COUNTS } from './counts.ts';
+import { forgetOldNames } from './list-names.ts';
 import type { MemberSql } from './media-statements.ts';
 import { rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
@@ -115,6 +116,7 @@ export async function repairContents(db: SqlAdapter): Promise<number> {
   let repaired = 0;
   for (const family of FAMILIES)
     repaired += (await repairProfiles(db, family)) + (await repairLists(db, family));
+  for (const family of FAMILIES) await db.run(forgetOldNames(family));
   return repaired;
 }
 

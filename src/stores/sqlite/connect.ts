@@ -16,7 +16,7 @@ import {
   refuseOddFile,
 } from './file.ts';
 import { emptyLog } from './log.ts';
-import { migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
+import { addLists, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
@@ -101,6 +101,7 @@ function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
   // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
   db.pragma('secure_delete = ON');
   const result = migrate(db);
+  addLists(db);
   // A migration may have written most of the file.
   if (result.from > 0 && result.from !== result.to) emptyLog(db);
   return result;

@@ -3,6 +3,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { searchWords } from '../../records/search-words.ts';
+import { renameBody } from '../sql/list-names.ts';
 import { isLong, makeBody, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
@@ -11,6 +12,9 @@ export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));
   db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
+  db.function('renamed_body', { deterministic: true }, (body, name) =>
+    renameBody(body as Buffer, String(name)),
+  );
   db.function('words_of', { deterministic: true }, (username, name) =>
     searchWords(String(username), String(name)),
   );

@@ -2,6 +2,7 @@
 
 import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
+import { findLacking, refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
@@ -24,6 +25,24 @@ export function migrate(db: Database): MigrationResult {
     .immediate();
 }
 
+const COPY_LISTS = `
+  INSERT INTO lists (family, user_key, collection, owner, etag, body)
+  SELECT family, user_key, ?2, owner, etag, renamed_body(body, ?2) FROM lists WHERE family = ?1 AND collection = ?3`;
+
+const readNames = (db: Database) => db.prepare(STORED_NAMES).pluck().all() as string[];
+
+/** Makes the lists of variants that this program has and the one before had not. */
+export function addLists(db: Database): void {
+  if (findLacking(readNames(db)).length === 0) return;
+  db.transaction(() => {
+    for (const { family, name, source } of findLacking(readNames(db))) {
+      db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
+      db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
+    }
+    db.exec('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
+  }).immediate();
+}
+
 export const readSchema = (db: Database) => db.pragma('user_version', { simple: true }) as number;
 
 const readOwner = (db: Database) => db.pragma('application_id', { simple: true }) as number;
@@ -44,6 +63,7 @@ export function refuseUnfit(db: Database, path: string): void {
   refuseForeign(db, path);
   if (hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
   MIGRATIONS.refuseUnfit(path, readSchema(db));
+  refuseLacking(path, readNames(db));
 }
 
 export const unimported = (path: string) =>

@@ -10,7 +10,9 @@ import type { OpenDatabase } from './connect.ts';
 import { emptyLog } from './log.ts';
 
 /** Bytes that are looked through while no other writer comes in between. */
-const SLICE = 16 * 1024 * 1024;
+const SLICE = 4 * 1024 * 1024;
+/** One for all slices: what lies outside of the heap is collected late. */
+const slice = Buffer.alloc(SLICE);
 
 const BUSY = 'another process, such as an export, is reading it, or the disk is full';
 
@@ -41,7 +43,7 @@ function eraseSlice(db: OpenDatabase, path: string, at: number, onShare: ShareLi
     if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return at;
     const file = openRaw(path);
     const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(SLICE, size - at));
+    const bytes = slice.subarray(0, Math.min(SLICE, size - at));
     readSync(file, bytes, 0, bytes.length, at);
     eraseGaps(file, bytes, at, db.pragma('page_size', { simple: true }) as number);
     onShare(size === 0 ? 1 : (at + bytes.length) / size);
