@@ -2,7 +2,7 @@
 // table later gets lists for all users when a database is opened for writing, as by `vitrine migrate`.
 
 import { FAMILIES, type Family } from '../../records/kinds.ts';
-import { listNames } from '../../variants.ts';
+import { collectionsOf } from '../../variants.ts';
 import { NoDataError } from '../errors.ts';
 import { makeBody, unpackedText } from './packing.ts';
 
@@ -19,7 +19,7 @@ export const STORED_NAMES = "SELECT family || ' ' || collection FROM list_names"
 export function findLacking(stored: readonly string[]): LackingName[] {
   return FAMILIES.flatMap((family) => {
     const [source = ''] = stored.filter((name) => name.startsWith(`${family} `));
-    return listNames(family)
+    return collectionsOf(family)
       .filter((name) => !stored.includes(`${family} ${name}`))
       .map((name) => ({ family, name, source: source.slice(family.length + 1) }));
   });
@@ -44,6 +44,6 @@ export function renameBody(body: Buffer, name: string): Buffer {
 export const ADD_NAME = 'INSERT INTO list_names VALUES ($1, $2) ON CONFLICT DO NOTHING';
 
 export const forgetOldNames = (family: Family) =>
-  `DELETE FROM list_names WHERE family = '${family}' AND collection NOT IN (${listNames(family)
+  `DELETE FROM list_names WHERE family = '${family}' AND collection NOT IN (${collectionsOf(family)
     .map((name) => `'${name}'`)
     .join()})`;
