@@ -7,8 +7,8 @@ import { fixture, ROOT } from '../support/files.ts';
 import { databaseOf } from '../support/rig.ts';
 
 const guide = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8');
-const section = /### A request\n([\s\S]*?)\n\n[^\d ]/.exec(guide)?.[1] ?? '';
-const named = [...section.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file]) => file as string);
+const section = /### A lookup, by file and function\n([\s\S]*?)\n\n[^\d ]/.exec(guide)?.[1] ?? '';
+const named = [...section.matchAll(/`([\w/-]+\.ts)(?::\w+)?`/g)].map(([, file]) => file as string);
 
 /** Run by Node itself, since the test runner adds functions: prints those that run for a warm lookup. */
 const TRACE = `
@@ -41,7 +41,7 @@ const TRACE = `
   process.exit();
 `;
 
-test('a lookup takes at most ten hops, 14 files and 50 functions, and the guide names every file', async () => {
+test('a lookup takes at most ten hops, 18 files and 50 functions, and the guide names every file', async () => {
   const url = await databaseOf(fixture('portfolio.ndjson'));
   const options = { cwd: ROOT, encoding: 'utf8' } as const;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', TRACE, url], options);
@@ -52,7 +52,7 @@ test('a lookup takes at most ten hops, 14 files and 50 functions, and the guide 
   // A stack trace tells the way.
   expect(functions.filter((name) => name.endsWith(':'))).toEqual([]);
   expect(files.filter((file) => !named.includes(file))).toEqual([]);
-  expect(files.length, files.join(' ')).toBeLessThanOrEqual(14);
+  expect(files.length, files.join(' ')).toBeLessThanOrEqual(18);
   expect(functions.length, functions.join(' ')).toBeLessThanOrEqual(50);
   expect(section.match(/^\d+\. /gm)?.length).toBeLessThanOrEqual(10);
 });

@@ -15,6 +15,8 @@ interface Source {
   /** Those that Node loads with it: types are erased, and others are loaded when they are used. */
   readonly loads: readonly string[];
   readonly loadsLate: readonly string[];
+  /** The line of an import, as an editor finds it. */
+  readonly lineOf: ReadonlyMap<string, string>;
 }
 
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -25,12 +27,14 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
     const found = text.matchAll(
       /^(?:import|export)\b[^;]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
     );
-    const imports = [...found].map(([statement, from, bare, late]) => {
+    const imports = [...found].map(({ index, 0: statement, 1: from, 2: bare, 3: late }) => {
       const path = (from ?? bare ?? late) as string;
+      const line = text.slice(0, index + statement.lastIndexOf(path)).split('\n').length;
       return {
         path: path.startsWith('.') ? normalize(join(dirname(name), path)) : path,
         isType: /^(import|export) type\b/.test(statement),
         isLate: late !== undefined,
+        line: `src/${name}:${line}`,
       };
     });
     return {
@@ -39,6 +43,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
       imports: imports.map(({ path }) => path),
       loads: imports.filter(({ isType, isLate }) => !isType && !isLate).map(({ path }) => path),
       loadsLate: imports.filter(({ isLate }) => isLate).map(({ path }) => path),
+      lineOf: new Map(imports.map(({ path, line }) => [path, line])),
     };
   });
 
@@ -123,16 +128,22 @@ test('every folder has its floor', () => {
 });
 
 test('no import goes up, or across to another tool', () => {
-  const wrong = sources.flatMap(({ name }) =>
+  const wrong = sources.flatMap(({ name, lineOf }) =>
     ours(name)
       .filter((path) => !mayImport(name, path))
-      .map((path) => `${name} imports ${path}`),
+      .map((path) => `${lineOf.get(path)} imports ${path}`),
   );
   expect(wrong).toEqual([]);
 });
 
 test('there are no import cycles', () => {
-  expect(sources.map(({ name }) => name).filter((name) => reach(name).has(name))).toEqual([]);
+  const circular = sources.filter(({ name }) => reach(name).has(name));
+  const lines = circular.flatMap(({ name, lineOf }) =>
+    ours(name)
+      .filter((path) => reach(path).has(name))
+      .map((path) => `${lineOf.get(path)} imports ${path}`),
+  );
+  expect(lines).toEqual([]);
 });
 
 test.each(sourceOf('cli/program.ts').loadsLate)('%s loads what is heavy when its command runs', (command) => {

@@ -136,7 +136,7 @@ const requestOf = (operation: ApiOperation, address: string) =>
 const bodyTypes = ({ responses }: ApiOperation) =>
   schemaNames(responses[0]?.[1].content?.['application/json']?.schema ?? {});
 
-/** `docs/try-it.js` reads the request from the attributes. */
+/** `/docs/try-it.js` reads the request from the attributes. */
 const tryForm = (operation: ApiOperation) => {
   const { operationId, path, server, parameters } = operation;
   return markup`<form class="try" aria-label="Try GET ${path}" data-path="${path}" data-server="${server}" data-types="${bodyTypes(operation).join(' ')}" autocomplete="off" novalidate>

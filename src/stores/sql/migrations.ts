@@ -1,4 +1,4 @@
-// The migrations of a store: the files of a folder, named `NNN-what.sql`, in order.
+// The migrations of a store: the files of a folder, named `NNN-WHAT`, in order.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageFile } from '../../config/package-files.ts';
