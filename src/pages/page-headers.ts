@@ -10,7 +10,6 @@ import { type Headers, INERT } from '../api/http/headers.ts';
 import { PAGE } from '../api/http/observations.ts';
 import { listPictureOrigins } from '../config/media.ts';
 import type { Config } from '../config/settings.ts';
-import { TRANSITION } from './page.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
@@ -62,6 +61,10 @@ export const followHeaders = (config: Config): Headers => ({
   ...pageHeaders(config),
   ...policy(config, "script-src 'self'", "connect-src 'self'"),
 });
+
+/** From page to page. Chromium ends a transition with an error in its console if a file says so that comes late. */
+export const TRANSITION =
+  '@media (prefers-reduced-motion: no-preference) { @view-transition { navigation: auto } }';
 
 /** The explorer reads pages of people, and its policy counts for what is in them. */
 const TRANSITION_HASH = createHash('sha256').update(TRANSITION).digest('base64');

@@ -4,15 +4,13 @@ import type { Config } from '../config/settings.ts';
 import { type Direction, findLanguage } from './languages/language.ts';
 import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';
+import { fileAddress } from './page-files.ts';
+import { TRANSITION } from './page-headers.ts';
 
 export interface PageLink {
   readonly name: string;
   readonly href: string;
 }
-
-/** From page to page. Chromium ends a transition with an error in its console if a file says so that comes late. */
-export const TRANSITION =
-  '@media (prefers-reduced-motion: no-preference) { @view-transition { navigation: auto } }';
 
 interface Page {
   readonly head: Markup;
@@ -28,11 +26,13 @@ export function createLayout(config: Config, root: string) {
   const look = createLook(config);
   const { code, direction: own, words } = findLanguage(config);
   const people = look.people(root, words.people);
-  const end = markup`<meta name="viewport" content="width=device-width, initial-scale=1">
+  let files: Markup | undefined;
+  const end = () =>
+    (files ??= markup`<meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     ${look.browser(root)}
     <style>${TRANSITION}</style>
-    <link rel="stylesheet" href="${root}person.css">`;
+    <link rel="stylesheet" href="${root}${fileAddress(config, 'person.css')}">`);
   const brand = look.brand(root, look.home(root));
   const footer = look.footer();
   return ({ head, main, name, links, direction = own, footer: more }: Page): string =>
@@ -41,7 +41,7 @@ export function createLayout(config: Config, root: string) {
   <head>
     <meta charset="utf-8">
     ${head}
-    ${end}
+    ${end()}
   </head>
   <body class="${name}">
     <a class="skip" href="#main">${words.skip}</a>

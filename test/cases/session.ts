@@ -65,7 +65,8 @@ async function openSession(files: readonly CaseFile[]) {
       .replaceAll(`${ROOT}/`, '')
       .replaceAll(server?.url ?? '\0', 'URL')
       .replaceAll(site.url, 'SITE')
-      .replaceAll(new URL(site.url).host, 'HOST');
+      .replaceAll(new URL(site.url).host, 'HOST')
+      .replaceAll(/(?<=\.)[0-9a-f]{12}(?=\.(?:css|js)\b)/g, 'HASH');
 
   const locate = (word: string) =>
     names.has(word)

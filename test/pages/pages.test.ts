@@ -33,7 +33,7 @@ test('the page may load files of this server only', async () => {
   );
   expect(body).not.toMatch(/\son\w+=|style=|<style|javascript:/i);
   expect(body.match(/<script(?! id="configuration" type="application\/json")[^>]*>/g)).toEqual([
-    '<script type="module" src="explorer.js">',
+    expect.stringMatching(/^<script type="module" src="explorer\.[0-9a-f]{12}\.js">$/),
   ]);
   // All addresses are relative, so the page works below any prefix.
   expect(
@@ -55,7 +55,7 @@ test.each(['/', '/docs'])(
   'every file that %s names is served, and its script imports nothing',
   async (path) => {
     const { body } = await ask(server, path);
-    const named = [...body.matchAll(/(?:src|href)="([\w-]+\.\w+)"/g)].map(([, name]) => `/${name}`);
+    const named = [...body.matchAll(/(?:src|href)="([\w.-]+\.\w+)"/g)].map(([, name]) => `/${name}`);
     expect(named.length).toBeGreaterThan(3);
     for (const name of named) {
       const file = await ask(server, name);
@@ -64,6 +64,44 @@ test.each(['/', '/docs'])(
     }
   },
 );
+
+test('scripts and styles have a hash in their names, and are kept for a year by it alone', async () => {
+  const listed = async (at: LocalServer) => {
+    const bodies = ['/', '/docs', '/people/b/ada', '/people/b/ada/follow'].map(
+      async (path) => (await ask(at, path)).body,
+    );
+    const all = (await Promise.all(bodies)).join();
+    return new Set(
+      [...all.matchAll(/"(?:\.\.\/)*(\w+\.[0-9a-f]{12}\.(?:css|js))"/g)].map(([, name = '']) => name),
+    );
+  };
+  const names = await listed(server);
+  expect([...names].map((name) => name.replace(/\.\w+/, '')).toSorted()).toEqual([
+    'docs.css',
+    'docs.js',
+    'explorer.css',
+    'explorer.js',
+    'follow.js',
+    'person.css',
+  ]);
+  for (const name of names) {
+    const kept = await ask(server, `/${name}`);
+    expect(kept.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    // A page that a cache has kept since an older version names another hash, or none.
+    for (const other of [name.replace(/[0-9a-f]{12}/, '0123456789ab'), name.replace(/\.[0-9a-f]{12}/, '')]) {
+      const current = await ask(server, `/${other}`);
+      expect([current.status, current.body, current.headers['cache-control']]).toEqual([
+        200,
+        kept.body,
+        'no-cache',
+      ]);
+    }
+  }
+  expect((await ask(server, '/person.X.css')).status).toBe(404);
+  // The accent is in the styles.
+  const own = await listed(await serveHere({ ACCENT: '#7a1f4d' }));
+  expect([...own].filter((name) => names.has(name)).every((name) => name.endsWith('.js'))).toBe(true);
+});
 
 test.each([
   ['explorer.js', ['explorer.js', ...scriptsIn('explorer')]],

@@ -68,9 +68,12 @@ export const addVary = (reply: FastifyReply, name: string): FastifyReply =>
 /** For files that a browser may open by themselves: they load nothing and run nothing. */
 export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
 
+/** For what has its hash in its name. */
+export const A_YEAR = 'public, max-age=31536000, immutable';
+
 /** Of copies of pictures: their names are hashes of their bytes. */
 export const COPY_HEADERS: Headers = {
-  'cache-control': 'public, max-age=31536000, immutable',
+  'cache-control': A_YEAR,
   ...DATA_ONLY,
   ...INERT,
 };

@@ -5,20 +5,7 @@ import { type Asset, createAsset, sendAsset } from '../../api/http/assets.ts';
 import { forUsers } from '../../api/openapi/example-users.ts';
 import { type DescriptionOptions, documentText } from '../../api/openapi/openapi.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
-import { createLook } from '../look.ts';
-import {
-  EACH_TIME,
-  fileRoute,
-  HTML,
-  logoOrigins,
-  MARKDOWN,
-  SCRIPT,
-  STYLE,
-  serveFile,
-  TEXT,
-  typed,
-} from '../page-headers.ts';
-import { readScript, readStyles } from '../web-files.ts';
+import { EACH_TIME, fileRoute, HTML, logoOrigins, MARKDOWN, TEXT, typed } from '../page-headers.ts';
 import { createReferencePage } from './reference-page.ts';
 import { GUIDES, llmsText, referenceText } from './reference-text.ts';
 
@@ -47,12 +34,6 @@ export const docs: FastifyPluginCallbackTypebox<DescriptionOptions> = (app, opti
       return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide), headers)));
     });
   }
-
-  const file = (url: string, content: () => string, type: string) =>
-    serveFile(app, url, content, typed(type, EACH_TIME));
-  file('/docs.js', () => readScript('docs/docs.js'), SCRIPT);
-  const { paint } = createLook(config);
-  file('/docs.css', () => paint(readStyles('theme.css', 'docs/docs.css')), STYLE);
   done();
 };
 

@@ -5,6 +5,7 @@ import { serverUrl } from '../../config/addresses.ts';
 import type { Config } from '../../config/settings.ts';
 import { createLook } from '../look.ts';
 import { fill, type Markup, markup } from '../markup.ts';
+import { withAddresses } from '../page-files.ts';
 import { LANGUAGES, type Shown, snippetIn } from '../web/explorer/snippets.js';
 import { readWeb } from '../web-files.ts';
 import type { ReferenceRow } from './reference-parts.ts';
@@ -34,7 +35,10 @@ const PAGES = {
 
 export function layout(config: Config, { root, title, lead, sections }: Page): string {
   const look = createLook(config);
-  const template = readWeb('docs.html').replace(/(?<=(?:href|src)=")(?=docs|openapi)/g, root);
+  const template = withAddresses(config, readWeb('docs.html')).replace(
+    /(?<=(?:href|src)=")(?=docs|openapi)/g,
+    root,
+  );
   return fill(template, {
     title: markup`<title>${title} · ${look.name}</title>`,
     browser: look.browser(root),

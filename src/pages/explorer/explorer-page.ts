@@ -11,6 +11,7 @@ import { codeTabs } from '../docs/reference-layout.ts';
 import { createLook } from '../look.ts';
 import { fill, jsonBlock, type Markup, markup } from '../markup.ts';
 import { EMPTY_CASE } from '../page.ts';
+import { fileAddress, withAddresses } from '../page-files.ts';
 import { readWeb } from '../web-files.ts';
 
 /** Names of users to begin with. */
@@ -47,12 +48,14 @@ export function createExplorerPage(config: Config): ExplorerPage {
 
   /** Reads the files when the page is first asked for. */
   const load = () =>
-    fill(readWeb('explorer.html'), {
+    fill(withAddresses(config, readWeb('explorer.html')), {
       title: markup`<title>${look.name}</title>
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
       browser: look.browser(''),
       brand: look.brand('', './'),
-      rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
+      rehearsal:
+        config.rehearsal &&
+        markup`<script type="module" src="${fileAddress(config, 'rehearsal.js')}"></script>`,
       about: describeVariants(mounts),
       people: look.people('', 'People'),
       'own-data': samples ? OWN_DATA : config.files && describeFiles(config.files),

@@ -13,21 +13,20 @@ import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../../variants.ts';
 import { hasNoData } from '../error-pages.ts';
 import { createLook } from '../look.ts';
+import { addPageFiles } from '../page-files.ts';
 import {
   EACH_TIME,
   explorerHeaders,
   fileRoute,
   readableHeaders,
   SCRIPT,
-  STYLE,
   SVG,
   serveFile,
   TEXT,
   typed,
 } from '../page-headers.ts';
 import { addIndexes } from '../people/person-pages.ts';
-import { ratioStyles } from '../people/pictures.ts';
-import { hueStyles, readScript, readStyles, readWeb, readWebBytes } from '../web-files.ts';
+import { readScript, readWeb, readWebBytes } from '../web-files.ts';
 import { createExplorerPage } from './explorer-page.ts';
 import { drawPicture, samplePicture } from './sample-pictures.ts';
 
@@ -59,13 +58,7 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
     const page = forUsers((users) => createAsset(render(users, hasNoData(store)), explorerHeaders(config)));
     for (const url of config.directory ? ['/explore'] : ['/', '/explore'])
       app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
-    file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
-    file('/follow.js', () => readScript('follow.js'), SCRIPT);
-    if (config.rehearsal !== undefined) file('/rehearsal.js', () => readScript('rehearsal.js'), SCRIPT);
-    const styles = (...names: string[]) =>
-      paint(readStyles('theme.css', 'person.css', ...names) + hueStyles() + ratioStyles());
-    file('/explorer.css', () => styles('explorer.css', 'explorer/request-panel.css'), STYLE);
-    file('/person.css', () => styles(), STYLE);
+    addPageFiles(app, config);
     if (!config.directory) addIndexes(app, config, exampleUsers);
     const { siteLogo } = config;
     // Browsers ask for /favicon.ico where they show JSON or a picture.

@@ -6,6 +6,7 @@ import { fill, findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
+import { fileAddress } from '../page-files.ts';
 import { findDirection, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { byline } from './person-page.ts';
 import { createPictureSource, type KnownPictures } from './pictures.ts';
@@ -30,7 +31,7 @@ export function createFollowPage(config: Config, mount: Mount) {
       name: 'follow',
       head: markup`<title>${look.titled(fill(words.followName, { name: personTitle(person) }))}</title>
     <meta name="robots" content="noindex">
-    <script type="module" src="${ROOT}follow.js"></script>`,
+    <script type="module" src="${ROOT}${fileAddress(config, 'follow.js')}"></script>`,
       direction: findDirection(person),
       main: markup`
       ${byline(person, findSource(pictures), `../${segment}`)}

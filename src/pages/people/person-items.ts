@@ -2,9 +2,10 @@
 
 import { fill, type Language } from '../languages/language.ts';
 import { type Markup, markup } from '../markup.ts';
+import { ratioClass } from '../ratios.ts';
 import { distinctInitials } from '../web/shown.js';
 import { type Extra, type Item, itemTitle, type Person } from './person.ts';
-import { type PictureSource, picture, ratioClass } from './pictures.ts';
+import { type PictureSource, picture } from './pictures.ts';
 import { linked, outside, spoken, written } from './text.ts';
 
 /** What the items of a page have in common. */

@@ -7,6 +7,7 @@ import type { Config } from '../../config/settings.ts';
 import { listMounts } from '../../config/settings.ts';
 import { SMALL_WIDTHS } from '../../records/media-types.ts';
 import { type Markup, markup } from '../markup.ts';
+import { ratioClass } from '../ratios.ts';
 import { chooseHue } from '../web/shown.js';
 
 /** A copy of ours, of which small files were made. */
@@ -103,16 +104,3 @@ function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: Pict
   const all = isNeeded ? [...known.small, { url, width: known.width }] : known.small;
   return markup` srcset="${all.map((one) => `${one.url} ${one.width}w`).join(', ')}" sizes="${sizes}"${size}`;
 }
-
-/** Width to height, in hundredths. */
-const RATIOS = [25, 33, 45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400, 600, 900];
-
-/** The class of the nearest ratio. */
-export function ratioClass({ width, height }: Pick<KnownPicture, 'width' | 'height'>): string {
-  const distance = (ratio: number) => Math.abs(Math.log((100 * width) / height / ratio));
-  return `ratio-${RATIOS.reduce((best, ratio) => (distance(ratio) < distance(best) ? ratio : best))}`;
-}
-
-/** Rules for these classes: styles within the page are forbidden. */
-export const ratioStyles = (): string =>
-  RATIOS.map((ratio) => `.ratio-${ratio} { --ratio: ${ratio / 100}; }\n`).join('');

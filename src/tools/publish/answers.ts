@@ -5,6 +5,7 @@ import { sendFresh } from '../../api/http/fresh.ts';
 import { isWorthCompressing, JSON_TYPE, jsonHeaders } from '../../api/http/headers.ts';
 import { PUBLISHED } from '../../config/addresses.ts';
 import type { Config } from '../../config/settings.ts';
+import { listFileAddresses } from '../../pages/page-files.ts';
 import { computeEtag } from '../../records/etag.ts';
 import { MEDIA_TYPES } from '../../records/media-types.ts';
 import { buildApp } from '../../server/app.ts';
@@ -67,7 +68,7 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
     }
   };
   const { app } = buildApp({ config: quiet, store: { ...store, firstUsers }, telemetry });
-  const addresses: string[] = [];
+  const addresses: string[] = listFileAddresses(quiet);
   app.addHook('onRoute', ({ method, url }) => {
     if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
   });
