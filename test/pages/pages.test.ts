@@ -43,14 +43,6 @@ test('the page may load files of this server only', async () => {
   ).toEqual([]);
 });
 
-// The page names the way up to its files dozens of times.
-test('the page of an address that is not there is as small for 8,000 slashes as for one', async () => {
-  const missing = async (path: string) => await ask(server, path, { headers: { accept: 'text/html' } });
-  const { headers, body, status } = await missing('/'.repeat(8000));
-  expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
-  expect(body.length).toBeLessThanOrEqual((await missing('/nothing/')).body.length);
-});
-
 test.each(['/', '/docs'])(
   'every file that %s names is served, and its script imports nothing',
   async (path) => {

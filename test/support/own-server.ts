@@ -3,19 +3,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import { readConfig } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/server/edge/http-server.ts';
 import { atEnd } from './rig.ts';
 
-/** Serves `/large` with 2 MB at once, and `/streamed` in parts; `/last` says that it is the last answer, and `/late` comes when the client has ended its side. */
+/** Serves `/large` with 2 MB; `/last` says that it is the last answer, and `/late` comes when the client has ended its side. */
 const serveSizes: RequestListener = ({ url, socket }, response) => {
   if (url === '/last') response.setHeader('connection', 'close');
   const body = Buffer.alloc(url === '/large' ? 2_000_000 : 300);
-  if (url === '/streamed') {
-    response.writeHead(200, { 'content-length': 20 * 100_000 });
-    Readable.from(Array.from({ length: 20 }, () => Buffer.alloc(100_000))).pipe(response);
-  } else if (url === '/late') socket.once('end', () => response.end(body));
+  if (url === '/late') socket.once('end', () => response.end(body));
   else response.end(body);
 };
 

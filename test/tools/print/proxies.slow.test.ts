@@ -1,22 +1,17 @@
-// Behind proxies, with exactly the configurations that `vitrine print` prints. What only nginx does is in nginx.slow.test.ts.
-import { execFile } from 'node:child_process';
+// Behind proxies, with exactly the configurations that `vitrine print` prints. What only nginx does is in nginx.test.ts.
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:http2';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from '../../support/cache-addresses.ts';
 import { AUTHORITY } from '../../support/certificates.ts';
-import { fixture, tempFile } from '../../support/files.ts';
+import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Front, PROXY_NAMES, type ProxyName, startFront, withoutProxy } from '../../support/fronts.ts';
 import { UNAVAILABLE } from '../../support/printed.ts';
-import { pathOf, skipWithout } from '../../support/programs.ts';
 import { ask, databaseOf, json, type Reply, run, type Server, startServer } from '../../support/rig.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
 import { startUpstream } from '../../support/upstream.ts';
-
-const exec = promisify(execFile);
 
 const PROFILE = '/b/api/username/ada';
 const NEVER_ASKED = '/b/api/username/elodie';
@@ -69,26 +64,6 @@ describe.each(PROXY_NAMES)('%s', (name) => {
       expect(line).toMatchObject({ protocol: 'http', id: expect.not.stringContaining('forged') });
       // 127.0.0.9 is a trusted proxy as well, so the address before it counts. Caddy trusts nobody.
       expect(line.client).toBe(name === 'caddy' ? '127.0.0.9' : '6.6.6.6');
-    });
-
-    // A server that closes over unread bytes resets the connection, and the proxy loses the response: it answers 502.
-    test.skipIf(skipWithout('curl')).each([
-      ['POST', 900_000, 405],
-      ['GET', 900_000, 200],
-      // nginx refuses a body of more than 1 MB itself.
-      ['POST', 5_000_000, name === 'nginx' ? 413 : 405],
-      ['GET', 5_000_000, name === 'nginx' ? 413 : 200],
-    ])('%s with a body of %i bytes gets %i', async (method, size, expected) => {
-      const body = tempFile('body', Buffer.alloc(size));
-      const statuses = await Promise.all(
-        Array.from({ length: 20 }, async (_, nth) => {
-          // Each address is new, so nginx has no answer for it.
-          const url = `http://127.0.0.1:${front.port}${PROFILE}?${method}=${size}-${nth}`;
-          const args = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-X', method, '-H', 'Expect:'];
-          return (await exec(pathOf('curl'), [...args, '--data-binary', `@${body}`, url])).stdout;
-        }),
-      );
-      expect(new Set(statuses)).toEqual(new Set([String(expected)]));
     });
 
     test('with every server down, the error is JSON that pages of any origin can read', async () => {
