@@ -14,9 +14,9 @@ import {
 } from './options.ts';
 
 const HELP = `
-Each line names a user whose profile or list changed, and the addresses that answer differently, as the base URLs in the
-environment say. The last line has the generation that this leads to, to be named by --since the next time. Without --since
-there is no other line. Exit code 1 if it is not known what changed, as after a takedown: then everything may have.
+Each line names a user whose profile or list changed, and the addresses that answer differently. Base URLs are those of
+the environment. The last line has the new generation. Give it to --since the next time. Without --since there is no
+other line. The exit code is 1 if it is not known what changed, as after a takedown. Then everything may have changed.
 ${examples('vitrine changes', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
 
 export const command = (context: CommandContext) =>

@@ -15,9 +15,9 @@ import {
 } from './options.ts';
 
 const HELP = `
-Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
-addresses of pictures differ, both are fetched and their bytes compared: from the two sites, and from hosts that
---picture-hosts names. Exit code 1 if any user is different, missing on one site, or could not be compared.
+Profiles and items with the same meaning in another form (order, spacing, numbers instead of strings) count as alike.
+If addresses of pictures differ, both pictures are fetched and compared. They may be at the two sites, or at hosts that
+--picture-hosts names. The exit code is 1 if a user is different, missing on one site, or could not be compared.
 ${examples('vitrine compare https://old.example.org/b https://new.example.org/b --variant b --users names.txt --report moved.ndjson', 'vitrine compare https://old.example.org http://127.0.0.1:8080/a --variant a --user ada')}`;
 
 type CompareFlags = Omit<CompareOptions, 'old' | 'new' | 'users' | 'out' | 'signal'> & UserFlags;

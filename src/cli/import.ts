@@ -32,8 +32,8 @@ export const command = (context: CommandContext) =>
     .addHelpText(
       'after',
       `
-The type of a record is inferred from its fields; a saved response body can be imported as well. A record that is there
-already (same type and id) is updated, so importing a file again changes nothing.
+The fields of a record tell its kind. A saved response body can be imported as well. A record with the kind and id of
+an existing record replaces it. So importing a file again changes nothing.
 ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon archive/')}`,
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));

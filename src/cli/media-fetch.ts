@@ -63,12 +63,13 @@ const MAX_FILE = 20 * MEGABYTE;
 const MAX_FILE_OF_ANY_KIND = 200 * MEGABYTE;
 
 const HELP = `
-Records keep the original addresses; what is served names a copy where there is one, under MEDIA_URL. If that is not set,
-the address that copies were linked with last stays. Only hosts that --media-hosts names are asked, also after a redirect,
-and only at public addresses, unless the host is named by its address. A file must be a picture by its content (JPEG, PNG,
-GIF, WebP, AVIF or SVG), with --files also MP3, MP4 or PDF. An interrupted run is resumed by the same command, and what
-failed in earlier runs is tried again. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed
-for another reason than status 404 or 410, or a host that is not named.
+Records keep the original addresses. Responses name the copy, under MEDIA_URL, where there is one. If MEDIA_URL is not
+set, copies keep the address that they had last. Only hosts that --media-hosts names are asked, also after a redirect.
+They must have public IP addresses. To allow a private host, name its IP address. A file must be a picture by its
+content (JPEG, PNG, GIF, WebP, AVIF or SVG). With --files it may also be MP3, MP4 or PDF.
+The same command resumes an interrupted run, and tries again what failed before. The exit code is 1 if the run stopped
+early, or if no host may be asked. It is also 1 if a picture failed for another reason than status 404 or 410, or a
+host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
 export const mediaFetchCommand = (context: CommandContext): Command =>

@@ -21,8 +21,8 @@ export function command(context: CommandContext): Command {
 }
 
 const RELINK_HELP = `
-Profiles and lists are rebuilt in one transaction: no response mixes two addresses. Without MEDIA_URL the address that
-copies were linked with last stays, and only copies that are not linked yet are.
+Profiles and lists are rebuilt in one transaction, so no response mixes two addresses. Without MEDIA_URL, copies keep
+the address that they had last. Then only copies that have no address yet get one.
 ${examples('vitrine media relink --media-url https://pictures.example.org')}`;
 
 const createRelink = (context: CommandContext): Command =>
@@ -85,8 +85,9 @@ function describeStatus(
 }
 
 const CHECK_HELP = `
-Each file is read, since the name of a copy is the SHA-256 of its bytes, and the database has that of a small picture.
-\`vitrine media fetch\` brings missing files again, and damaged ones once they are removed. Exit code 1 if any file is missing or damaged.
+Each file is read. The name of a copy is the SHA-256 of its bytes, and the database has the SHA-256 of a small picture.
+\`vitrine media fetch\` brings missing files again. It brings damaged files again once they are removed. The exit code is
+1 if a file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
 const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetch`, fetches them again';
@@ -124,8 +125,8 @@ const createCheck = (context: CommandContext): Command =>
     });
 
 const PRUNE_HELP = `
-The first run only notes which copies no record names; a run that comes later than --grace removes them, unless a record
-names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
+The first run only notes which copies no record names. A run that comes later than --grace removes them, unless a
+record names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
 const createPrune = (context: CommandContext): Command =>

@@ -31,14 +31,15 @@ import {
 } from './options.ts';
 
 const HELP = `
-Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate
-while the site responds, and halves when requests time out or are answered with 429, 502, 503 or 504.
-Users and items that are here but were not imported by this mirror are refused: give a second site its own database
-(--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
-asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
+Each user is copied completely or left unchanged. Items that the site no longer lists are kept. The rate rises up to
+--rate while the site responds. It halves when requests time out or get 429, 502, 503 or 504.
+The mirror refuses users and items that are here, but that it did not import. Give a second site its own database
+(--database-url). After the state file was lost, take over users of this site with --adopt. The next run asks for
+changes only. An interrupted run is resumed. The exit code is 1 if a user failed or was refused, or if the site knows
+none of the users.
 
-With --media, the pictures of all records are copied as well, as \`vitrine media fetch\` does: from the site's own host and
-from those that --media-hosts names. Without it, the options about copies have no effect.
+With --media, the pictures of all records are copied as well, as \`vitrine media fetch\` does. They come from the site's
+own host, and from hosts that --media-hosts names. Without --media, the options about copies have no effect.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
 export const command = (context: CommandContext): Command =>

@@ -135,7 +135,7 @@ export function host(text: string): string {
 const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
 
 /** What files hold, and how they are read. */
-export const FILES_MEANING = 'NDJSON, JSON or CSV; with --map also XML, and folders of archives; also as .gz';
+export const FILES_MEANING = 'NDJSON, JSON or CSV, also as .gz. With --map also XML, and folders of archives';
 
 const READING = [
   'map',
@@ -156,18 +156,22 @@ export const addReadingOptions = (command: Command) =>
   command
     .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
     .option('--files-url <url>', "where relative pictures, and with --map an export's own, are published")
-    .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
+    .option(
+      '--export-user <name>',
+      'with --map, the name of the user whose export it is, if the export does not say it',
+    )
     .addOption(familyOption('the family of profiles that fit both'))
     .addOption(
       new Option(
         '--dates <order>',
-        'of day and month in dates of spreadsheets: 28.2.2026, 2/28/2026',
+        'order of day and month in dates of spreadsheets, such as 28.2.2026 or 2/28/2026',
       ).choices(['dmy', 'mdy']),
     )
     .addOption(
-      new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
-        encodingArgument,
-      ),
+      new Option(
+        '--encoding <name>',
+        'encoding of the files, such as windows-1252 (default: UTF-8)',
+      ).argParser(encodingArgument),
     )
     .addOption(lenientOption())
     .addOption(unescapeOption());

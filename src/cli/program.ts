@@ -89,7 +89,7 @@ const entry = (description: string, load: CommandEntry['load']): CommandEntry =>
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: entry('answer HTTP requests from a database or from files', () => import('./serve.ts')),
   import: entry(
-    'import records from files into the database: all of them, or none',
+    'import all records of files into the database, or none of them',
     () => import('./import.ts'),
   ),
   mirror: entry(
@@ -102,7 +102,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   ),
   media: entry('copy the pictures that records name, and look after the copies', () => import('./media.ts')),
   export: entry(
-    'write every record as NDJSON; importing that elsewhere gives the same answers',
+    'write every record as NDJSON, which gives the same answers when it is imported elsewhere',
     () => import('./export.ts'),
   ),
   changes: entry(
@@ -111,7 +111,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   ),
   remove: entry('remove one user and all their items from the database', () => import('./remove.ts')),
   takedown: entry(
-    'remove users or items for good: no import brings them back',
+    'remove users or items for good, so that no import brings them back',
     () => import('./takedown.ts'),
   ),
   purge: entry(
@@ -123,7 +123,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     () => import('./snapshot.ts'),
   ),
   restore: entry(
-    'put what a snapshot holds in the place of what the database holds, at once',
+    'replace the data of the database with the data of a snapshot, at once',
     () => import('./restore.ts'),
   ),
   config: entry('show the settings in force, and where each comes from', () => import('./config.ts')),
@@ -132,9 +132,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     'read the whole database and say whether it is sound, and what it holds',
     () => import('./check.ts'),
   ),
-  samples: entry('write sample users as NDJSON: any number, always the same', () => import('./samples.ts')),
+  samples: entry(
+    'write any number of sample users as NDJSON, always the same ones',
+    () => import('./samples.ts'),
+  ),
   doctor: entry(
-    'ask a public address as a front-end would; say what a proxy broke and how to mend it',
+    'ask a public address as a front-end would, and say what a proxy broke and how to mend it',
     () => import('./doctor.ts'),
   ),
   print: entry(

@@ -16,9 +16,9 @@ interface PublishFlags extends SettingFlags {
 }
 
 const HELP = `
-Every answer of the server becomes a file below <folder>, and the configuration of the platform says which file answers which
-address. Run it again after each import: only what changed is written, and it appears at once. --without leaves out parts
-that take long for many users: ${SITE_PARTS.join(', ')}.
+Every answer of the server becomes a file below <folder>. The configuration of the platform says which file answers which
+address. Run it again after each import. It writes only what changed, and all of it appears at once. --without leaves out
+parts that take long for many users. The parts are ${SITE_PARTS.join(', ')}.
 ${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
 
 export const command = (context: CommandContext) =>

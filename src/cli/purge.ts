@@ -9,8 +9,8 @@ import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 const HELP = `
-Imports and all other commands that change data do this at their end, for PURGE. By hand it is for caches that could not be
-reached then, and after a new version or new settings, which change pages: --all. Tokens come from CLOUDFLARE_API_TOKEN
+Commands that change data purge the caches of PURGE at their end. Run this command for caches that could not be reached
+then. After a new version or new settings, which change pages, run it with --all. Tokens come from CLOUDFLARE_API_TOKEN
 and PURGE_TOKEN, or from files that the same names with _FILE give.
 ${examples('vitrine purge', 'vitrine purge --all', 'vitrine purge --dry-run')}`;
 

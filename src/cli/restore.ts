@@ -8,7 +8,7 @@ import { chooseDatabase, countLines, createCommand, examples, type SettingFlags 
 
 const HELP = `
 A running server answers with the restored data from its next lookup on, and loses no request. The snapshot is checked
-first, and migrated if it is older: one that is damaged changes nothing. Takedowns since the snapshot stay in force.
+first, and migrated if it is older. A damaged snapshot changes nothing. Takedowns since the snapshot stay in force.
 ${examples('vitrine restore /backup/site.db', 'vitrine restore --check /backup/site.db')}`;
 
 export const command = (context: CommandContext) =>

@@ -32,23 +32,23 @@ export const command = (context: CommandContext) =>
     .option('--samples', 'serve sample users if no database is named', false)
     .option(
       '--rehearse',
-      'let requests try slow, failing and empty answers, for front-ends that are being built',
+      'be a mock server with slow, failing and empty answers, to try a front-end with',
       false,
     )
     .option(
       '--delay <ms>',
-      'with --rehearse: how long lookups and pictures take: 500, 300-800 or normal:400,120',
+      'with --rehearse, milliseconds that lookups and pictures take, as 500, 300-800 or normal:400,120',
     )
     .option(
       '--fail <share>',
-      'with --rehearse: how many fail, and how: 5% or 5%:503,429,timeout,reset,truncate',
+      'with --rehearse, the share that fails, and how, as 5% or 5%:503,429,timeout,reset,truncate',
     )
     .option(
       '--seed <number>',
-      'with --rehearse: the same seed, the same delays and failures',
+      'with --rehearse, a number that always gives the same delays and failures',
       wholeNumberArgument(0),
     )
-    .option('--yes', 'with --rehearse: also at a public address', false)
+    .option('--yes', 'with --rehearse, allow a public address', false)
     .addHelpText(
       'after',
       `

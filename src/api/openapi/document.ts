@@ -30,11 +30,13 @@ interface PathItem {
 
 const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the newest ${ITEM_CAP} items each user published.
 
-**Every value is a string**, counts, identifiers and flags included; an absent value is an empty string. Items come newest first, and a user without items has an empty list. The letter case of a user name does not matter.
+**Every value is a string**, counts, identifiers and flags included. An absent value is an empty string. Items come newest first, and a user without items has an empty list. The letter case of a user name does not matter.
 
-**Errors** are JSON objects of strings as well: \`code\` is for programs, \`message\` for people. Any method but GET, HEAD and OPTIONS is answered 405, any other address 404 (\`ROUTE_NOT_FOUND\`).
+**Errors** are JSON objects of strings as well. \`code\` is for programs, and \`message\` is for people. Methods other than GET, HEAD and OPTIONS get 405. Other addresses get 404 (\`ROUTE_NOT_FOUND\`).
 
-**Caching**: every success has an ETag. Sent back as \`If-None-Match\` it is answered 304, without a body, as long as nothing has changed. No key is needed, and pages of other origins may read the answers unless the operator decides otherwise.`;
+**Caching** works with ETags. Each success has one. Send it back as \`If-None-Match\`, and while nothing has changed, the response is 304 without a body.
+
+**Access** is free. No key is needed, and pages of other origins may read the responses unless the operator decides otherwise.`;
 
 const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
@@ -76,7 +78,7 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
 
 const IF_NONE_MATCH = {
   type: 'string',
-  description: 'The ETag of the answer that the client has; as long as it is current, the answer is 304.',
+  description: 'The ETag of the body that the client has. While it is current, the response is 304.',
 };
 
 /** Of variants with the same paths on hosts of their own, the first is described. */

@@ -48,17 +48,20 @@ export function listSections(document: object, address: string): ReferenceSectio
       text: 'Every record has all of its members, in this order, and every value is a string.',
       parts: Object.entries(api.components.schemas).map(recordPart),
     },
-    { id: 'errors', title: 'Errors', text: '', rows: errorRows(operations), parts: [] },
+    { id: 'errors', title: 'Errors', text: ERRORS, rows: errorRows(operations), parts: [] },
   ];
 }
+
+const ERRORS =
+  'Each error is JSON with its `code`. [Troubleshooting](docs/troubleshooting#every-error-code) says what each code means, and what to do.';
 
 const describeApi = ({ info }: ApiDocument, address: string) => `${info.summary}
 
 ${info.description}
 
-[Using the API](docs/api) says how to read the strings and what to do about each error; [Recipes](docs/recipes) have code that runs, and what shows users outside of the API: pages, cards, feeds.
+[Using the API](docs/api) says how to read the strings and what to do about each error. [Recipes](docs/recipes) have code that runs, and show users outside of the API, on pages, cards and feeds. [Troubleshooting](docs/troubleshooting) has each error with its cause and its cure.
 
-**TypeScript**: the package has the types of all bodies as \`vitrine/types\`. Without it: \`curl -o vitrine.d.ts ${address}types.d.ts\`
+**TypeScript** types of all bodies are in the package as \`vitrine/types\`. Without the package, use \`curl -o vitrine.d.ts ${address}types.d.ts\`
 
 Version ${info.version} · ${info.license.name} licence · [This reference and its guides as one text](docs.md)`;
 
