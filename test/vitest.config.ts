@@ -10,7 +10,7 @@ if (Number(node.split('.')[0]) < 24)
 
 /** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
 const LONG =
-  /\/(cases|sizes|torture|(bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
+  /\/(cases|sizes|torture|(attacks|bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
