@@ -39,6 +39,7 @@ export type NormaliseResult =
   | { readonly row: Row }
   | { readonly faults: readonly Fault[]; readonly kind?: KindName };
 
+/** Of a record as JSON, without the members that it does not give: a kind may get new ones. */
 export const MAX_RECORD_BYTES = 64 * 1024;
 
 /** The members tell the kind, unless the caller knows it; `family` decides about profiles that fit both. */
@@ -92,6 +93,7 @@ const NEEDS_ESCAPING = /["\\\p{Cc}\p{Cs}]/u;
 function build(kind: KindName, source: RawRecord): NormaliseResult {
   const faults: Fault[] = [];
   let record = '';
+  let absentBytes = 0;
   let values = source;
   for (const plan of PLANS[kind]) {
     const given = source[plan.member];
@@ -108,11 +110,12 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
     // Testing is cheaper than escaping, and few texts need that.
     const isPlain = text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text);
     record += plan.opening + (isPlain ? `"${text}"` : JSON.stringify(text.toWellFormed()));
+    if (text === plan.absent) absentBytes += plan.opening.length + text.length + 2;
   }
   if (faults.length > 0) return { faults, kind };
   record += '}';
   // A character of UTF-16 has at most three bytes.
-  const bytes = 3 * record.length > MAX_RECORD_BYTES ? Buffer.byteLength(record) : 0;
+  const bytes = 3 * record.length > MAX_RECORD_BYTES ? Buffer.byteLength(record) - absentBytes : 0;
   if (bytes <= MAX_RECORD_BYTES) return { row: buildRow(kind, values, record) };
   return refuse(`must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${bytes} bytes`);
 }

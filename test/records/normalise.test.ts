@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { MAX_RECORD_BYTES, normalise } from '../../src/records/normalise.ts';
 import { brief } from '../../src/records/printable.ts';
 import { parseKeepingDigits } from '../../src/records/scalar.ts';
+import { MEMBERS } from '../../src/records/schemas.ts';
 import { expectedRecord, type Kind, ORDERS, type Raw } from '../support/expected.ts';
 
 const SAMPLES: Record<Kind, Raw> = {
@@ -92,8 +93,16 @@ test('an item of an ISO date is kept under the date in UTC', () => {
 
 const withText = (post_details: string) => ({ ...SAMPLES.post, post_details });
 
-test('a record may have 64 KiB as JSON, and not a byte more', () => {
-  const bare = Buffer.byteLength(row(withText('')).record);
+/** Those that were not given are empty, `0` or a date of zeros. */
+const givenBytes = (record: string) => {
+  const given = Object.entries<string>(JSON.parse(record)).filter(
+    ([member, text]) => text !== MEMBERS.post[member]?.default,
+  );
+  return Buffer.byteLength(JSON.stringify(Object.fromEntries(given)));
+};
+
+test('a record may have 64 KiB as JSON, and not a byte more: members that it does not give do not count', () => {
+  const bare = givenBytes(row(withText('x')).record) - 1;
   for (const [letter, bytes] of [
     ['x', 1],
     ['é', 2],
@@ -103,11 +112,19 @@ test('a record may have 64 KiB as JSON, and not a byte more', () => {
   ] as const) {
     const room = MAX_RECORD_BYTES - bare;
     const full = letter.repeat(Math.floor(room / bytes)) + 'x'.repeat(room % bytes);
-    expect(Buffer.byteLength(row(withText(full)).record)).toBe(MAX_RECORD_BYTES);
+    expect(givenBytes(row(withText(full)).record)).toBe(MAX_RECORD_BYTES);
     expect(faults(withText(`${full}x`))).toEqual([
       { member: 'record', reason: 'must be at most 65536 bytes as JSON', got: '65537 bytes' },
     ]);
   }
+});
+
+test('a record that was legal stays legal when its kind gets a member, and when it is exported and imported again', () => {
+  const given = { id: '1', post_details: '', user: '2', date: '2026-01-01 00:00:00' };
+  const room = MAX_RECORD_BYTES - Buffer.byteLength(JSON.stringify({ ...given, post_details: '' }));
+  const { record } = row({ ...given, post_details: 'x'.repeat(room) });
+  expect(Buffer.byteLength(record)).toBeGreaterThan(MAX_RECORD_BYTES);
+  expect(row(JSON.parse(record)).record).toBe(record);
 });
 
 test.each([

@@ -12,6 +12,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows(client, sql) as AsyncGenerator<Row>,
     member,
+    memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
     hex: (column) => `encode(${column}, 'hex')`,
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',

@@ -1,6 +1,7 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
-import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
+import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { MEMBERS } from '../../records/schemas.ts';
 import { WRONG_COUNTS } from './counts.ts';
 import { forgetOldNames } from './list-names.ts';
 import type { MemberSql } from './media-statements.ts';
@@ -38,8 +39,18 @@ const misfiled = (member: MemberSql) => `
   SELECT family, user_key FROM profiles
   WHERE CASE WHEN json_valid(record) THEN CAST(id AS text) <> ${member('id')} ELSE true END`;
 
+/** Records without a member of their kind, or with another one: a migration has not brought a new one to what was stored. */
+const withOtherMembers = (names: string) =>
+  KIND_NAMES.map((kind) => {
+    const { family, role } = KINDS[kind];
+    const [table, name] = role === 'profile' ? ['profiles', 'user_key'] : ['items', 'CAST(id AS text)'];
+    const expected = Object.keys(MEMBERS[kind]).join();
+    return `SELECT family, ${name} FROM ${table} WHERE family = '${family}' AND ${names} <> '${expected}'`;
+  }).join(' UNION ALL ');
+
 const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
+const REIMPORT = 'import the file of `vitrine export` again';
 
 /** What is wrong, a sentence each. */
 export async function findFaults(db: Rows): Promise<string[]> {
@@ -62,6 +73,11 @@ export async function findFaults(db: Rows): Promise<string[]> {
     await describeRows(findAllWrongBodies(db), 'answers do not match their compressed form', REPAIR),
     await describeRows(db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
     await describeRows(findUnsearchable(db), 'users are not found by their names', REPAIR),
+    await describeRows(
+      db.rows(withOtherMembers(db.memberNames)),
+      'records do not have the fields of this version',
+      REIMPORT,
+    ),
   ].filter((fault) => fault !== undefined);
 }
 

@@ -12,6 +12,8 @@ export interface SqlAdapter {
   /** The rows of a query; the caller knows its columns. */
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
   readonly member: MemberSql;
+  /** The SQL for the names of a record's members, in their order, with commas between them. */
+  readonly memberNames: string;
   /** The SQL for a text as etag_of() and body_of() take it: as bytes, where the program runs them, for half the CPU. */
   readonly bytes: (text: string) => string;
   /** The SQL for the bytes of a column as hexadecimal digits. */
@@ -20,7 +22,7 @@ export interface SqlAdapter {
   readonly now: string;
 }
 
-export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
+export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'memberNames' | 'hex'>;
 
 export async function firstRow(db: Rows, query: string): Promise<TextRow> {
   for await (const row of db.rows<TextRow>(query)) return row;

@@ -33,6 +33,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
     },
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
+    memberNames: '(SELECT group_concat(key) FROM json_each(record))',
     bytes: (text) => `CAST(${text} AS BLOB)`,
     hex: (column) => `hex(${column})`,
     now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
