@@ -49,14 +49,14 @@ export function findSections(sections, query) {
   const words = query.toLowerCase().match(/\S+/g) ?? [];
   const patterns = words.map((word) => {
     const others = SYNONYMS.filter(([, names]) => names.includes(word)).map(([name]) => name);
-    return [word, ...others].map(escaped).join('|');
+    return [word, ...others].map(escapePattern).join('|');
   });
   /** @param {string} text */
   const isIn = (text) => patterns.every((pattern) => new RegExp(pattern, 'i').test(text));
   /** @param {Section} section */
   const rank = ({ title, text }) => {
     if (!isIn(title)) {
-      const hits = countHits(text, patterns) + PHRASE * countHits(text, [escaped(query.trim())]);
+      const hits = countHits(text, patterns) + PHRASE * countHits(text, [escapePattern(query.trim())]);
       return hits / (text.length + SHORT_TEXT);
     }
     const isWhole = patterns.every((pattern) => new RegExp(`\\b(?:${pattern})\\b`, 'i').test(title));
@@ -71,7 +71,7 @@ export function findSections(sections, query) {
 }
 
 /** @param {string} text */
-const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapePattern = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** How much more the words count where they stand as they were typed. */
 const PHRASE = 3;
