@@ -57,6 +57,11 @@ export const SETTINGS = {
     optional((text) => text),
     'file that holds `DATABASE_URL`, such as a mounted secret',
   ),
+  snapshotDir: setting(
+    '',
+    optional(folder),
+    'folder of the snapshots of `vitrine snapshot --keep`, for the alert on old ones',
+  ),
   mediaDir: setting(
     '',
     optional(folder),

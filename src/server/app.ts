@@ -26,6 +26,7 @@ import { behindHttpServer, countConnections } from './edge/http-server.ts';
 import { LONGEST_URL } from './edge/malformed.ts';
 import { createHealth, probes } from './probes.ts';
 import { observeResponses, refuseOthers, sendErrors } from './responses.ts';
+import { readStorage } from './telemetry/storage.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 interface AppOptions {
@@ -38,7 +39,7 @@ interface AppOptions {
 
 export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   const { clients, counts, observe } = telemetry;
-  const health = createHealth(store);
+  const health = createHealth(store, counts.totals);
   const rateLimit = createRateLimit(config, clients, observe);
   const app = Fastify({
     ...behindHttpServer({ config, state: health.state, rateLimit, observe }),
@@ -86,7 +87,11 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   });
 
   const openConnections = () => countConnections(app.server);
-  return { app, drain: health.drain, sources: { counts, openConnections, store, health: health.find } };
+  return {
+    app,
+    drain: health.drain,
+    sources: { counts, openConnections, store, health: health.find, storage: () => readStorage(config) },
+  };
 }
 
 interface Parts extends DescriptionOptions {

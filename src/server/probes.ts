@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { JSON_TYPE, RECEIVED_OVER } from '../api/http/headers.ts';
 import { PROBE } from '../api/http/observations.ts';
 import type { Reader } from '../stores/reader.ts';
+import { createFaultWatch, type ResponseTotals } from './telemetry/data-faults.ts';
 
 export interface Health {
   /** Why requests should go elsewhere; undefined when they may come. */
@@ -15,17 +16,24 @@ export interface Health {
 }
 
 /** Whether the server can serve: not while it stops, and not while its data cannot be read. */
-export function createHealth(store: Pick<Reader, 'fault' | 'waiting' | 'warning'>) {
+export function createHealth(
+  store: Pick<Reader, 'fault' | 'waiting' | 'warning'>,
+  totals: () => ResponseTotals,
+) {
+  const findFaults = createFaultWatch(totals);
   const state = { isDraining: false };
   return {
     state,
     drain() {
       state.isDraining = true;
     },
-    find: async (): Promise<Health> => ({
-      unready: state.isDraining ? 'The server is stopping.' : await store.fault(),
-      warning: store.waiting?.() ?? store.warning?.(),
-    }),
+    async find(): Promise<Health> {
+      const faults = findFaults();
+      return {
+        unready: state.isDraining ? 'The server is stopping.' : ((await store.fault()) ?? faults.unready),
+        warning: store.waiting?.() ?? store.warning?.() ?? faults.warning,
+      };
+    },
   };
 }
 

@@ -46,6 +46,7 @@ const PROGRAMS = {
   python: { name: 'Python', places: inPath('python3'), package: 'python3' },
   slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
   perl: { name: 'Perl', places: inPath('perl'), package: 'perl-base' },
+  prometheus: { name: 'Prometheus', places: inPath('prometheus'), package: 'prometheus' },
   promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
   wrk: { name: 'wrk', places: inPath('wrk'), package: 'wrk' },
   systemdAnalyze: { name: 'systemd-analyze', places: inPath('systemd-analyze'), package: 'systemd' },

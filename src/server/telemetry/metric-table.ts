@@ -95,7 +95,7 @@ export const METRICS: readonly Metric[] = [
     alert: {
       name: 'VitrineImportOverdue',
       expr: 'time() - vitrine_last_import_run_timestamp_seconds > 36 * 3600',
-      for: '10m',
+      for: '1m',
       severity: 'warning',
       symptom: 'No import or mirror has run for 36 hours.',
       cause: 'The nightly run did not start, or failed. If there is none, remove this rule.',
@@ -181,6 +181,44 @@ export const METRICS: readonly Metric[] = [
       command: 'stop the old primary, and make it a standby with pg_rewind',
     },
   },
+  // Of the disk.
+  {
+    name: 'vitrine_database_bytes',
+    type: 'gauge',
+    help: 'Size of the SQLite file and its log.',
+    read: ({ storage }) => storage().databaseBytes,
+  },
+  {
+    name: 'vitrine_disk_free_bytes',
+    type: 'gauge',
+    aggregator: 'min',
+    help: 'Free space on the disk of the SQLite file.',
+    read: ({ storage }) => storage().freeBytes,
+    alert: {
+      name: 'VitrineDiskFull',
+      expr: 'vitrine_disk_free_bytes < vitrine_database_bytes',
+      for: '1m',
+      severity: 'warning',
+      symptom: 'The disk has less free space than the database takes.',
+      cause: 'An import that changes everything writes a log as large as the database.',
+      command: 'df -h, then remove old snapshots, or use a larger disk',
+    },
+  },
+  {
+    name: 'vitrine_last_snapshot_timestamp_seconds',
+    type: 'gauge',
+    help: 'When the newest snapshot in `SNAPSHOT_DIR` was made; 0 if there is none.',
+    read: ({ storage }) => storage().lastSnapshot,
+    alert: {
+      name: 'VitrineSnapshotOverdue',
+      expr: 'time() - vitrine_last_snapshot_timestamp_seconds > 48 * 3600',
+      for: '1m',
+      severity: 'warning',
+      symptom: 'No snapshot was made for two days.',
+      cause: 'The nightly snapshot did not run, or failed.',
+      command: 'systemctl status vitrine-snapshot, or the log of what starts it',
+    },
+  },
   // Of requests and connections.
   {
     name: 'vitrine_requests_total',
@@ -195,6 +233,21 @@ export const METRICS: readonly Metric[] = [
       symptom: 'More than 1% of the requests get a 5xx.',
       cause: 'The data cannot be read, the server is overloaded, or there is a fault in Vitrine.',
       command: 'grep \'"msg":"request failed"\' in the log',
+    },
+  },
+  {
+    name: 'vitrine_data_faults_total',
+    type: 'counter',
+    help: 'Responses that failed because the data could not be read.',
+    read: ({ counts }) => counts.totals().dataFaults,
+    alert: {
+      name: 'VitrineDataFaults',
+      expr: 'increase(vitrine_data_faults_total[10m]) > 0',
+      for: '0m',
+      severity: 'critical',
+      symptom: 'Some lookups get 503 NOT_READY, although the server is ready.',
+      cause: 'The database file is damaged, its disk fails, or PostgreSQL cannot be read.',
+      command: 'vitrine check, then vitrine restore FILE; the log names the lookups',
     },
   },
   {

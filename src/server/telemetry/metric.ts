@@ -1,14 +1,18 @@
 // What a metric is: its samples for Prometheus, its alert, its row in the guide.
 
 import type { Aggregator } from '@prometheus-io/client';
-import type { Observation, Operation, ResponseEvent } from '../../api/http/observations.ts';
+import { type Observation, type Operation, PROBE, type ResponseEvent } from '../../api/http/observations.ts';
+import { isDataFault, NoDataError } from '../../stores/errors.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
+import type { ResponseTotals } from './data-faults.ts';
+import type { Storage } from './storage.ts';
 
 export interface MetricsSources {
   readonly counts: RequestCounts;
   readonly openConnections: () => number;
   readonly store: Pick<Reader, 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'>;
   readonly droppedLines: () => number;
+  readonly storage: () => Storage;
   /** Why requests cannot be answered; undefined when they can. */
   readonly health: () => Awaitable<{ readonly unready?: string | undefined }>;
 }
@@ -55,6 +59,7 @@ export function createCounts() {
   const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
   const refused = { overload: 0, rate: 0 };
   let refusedConnections = 0;
+  let dataFaults = 0;
 
   function add({ operation, status }: ResponseEvent, seconds: number): void {
     let tally = tallies.get(operation);
@@ -73,9 +78,22 @@ export function createCounts() {
     tallies,
     refused,
     refusedConnections: () => refusedConnections,
+    /** All but probes, and those that failed because the data could not be read. */
+    totals(): ResponseTotals {
+      let responses = 0;
+      for (const [operation, { statuses }] of tallies)
+        if (operation !== PROBE) for (const count of statuses.values()) responses += count;
+      return { responses, dataFaults };
+    },
     add,
     observe(event: Exclude<Observation, ResponseEvent>): void {
-      if (event.type === 'request-refused') refused[event.reason]++;
+      if (
+        event.type === 'request-failed' &&
+        isDataFault(event.error) &&
+        !(event.error instanceof NoDataError)
+      )
+        dataFaults++;
+      else if (event.type === 'request-refused') refused[event.reason]++;
       else if (event.type === 'connection-refused') refusedConnections++;
     },
   };

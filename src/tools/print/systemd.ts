@@ -64,6 +64,9 @@ function serverUnit(input: PrintInput): string {
     ...(socket === undefined ? [`PORT=${port}`] : []),
     ...(adminPort === undefined ? [] : [`ADMIN_HOST=${adminHost}`, `ADMIN_PORT=${adminPort}`]),
     `TRUST_PROXY=${trustProxy}`,
+    ...(file === undefined || others.some(([name]) => name === 'SNAPSHOT_DIR')
+      ? []
+      : [`SNAPSHOT_DIR=${BACKUPS}`]),
     ...others.map(([name, text]) => `${name}=${text}`),
   ];
   return `[Unit]

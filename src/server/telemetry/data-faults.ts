@@ -1,0 +1,46 @@
+// Responses that failed because the data could not be read, as a damaged file brings them. One of them is a warning. While they
+// are most of the responses, requests should go to another server.
+
+/** Counters that only grow. */
+export interface ResponseTotals {
+  readonly responses: number;
+  readonly dataFaults: number;
+}
+
+interface Look extends ResponseTotals {
+  readonly at: number;
+}
+
+const WINDOW_MS = 30_000;
+/** Fewer responses than these say nothing about the data. */
+const LEAST_RESPONSES = 10;
+const MOST_SHARE = 0.5;
+/** How long one fault is a warning. */
+const REMEMBERED_MS = 600_000;
+
+/** Compares the totals of now with those of earlier calls, so that requests pay nothing. */
+export function createFaultWatch(totals: () => ResponseTotals, now = () => performance.now()) {
+  const looks: Look[] = [{ at: now(), ...totals() }];
+  let lastFault = Number.NEGATIVE_INFINITY;
+
+  return function findFaults() {
+    const look = { at: now(), ...totals() };
+    const [before = look] = looks.slice(-1);
+    if (look.dataFaults > before.dataFaults) lastFault = look.at;
+    looks.push(look);
+    while (looks.length > 2 && (looks[1] as Look).at <= look.at - WINDOW_MS) looks.shift();
+    const [first = look] = looks;
+    const responses = look.responses - first.responses;
+    const faults = look.dataFaults - first.dataFaults;
+    const isMost = responses >= LEAST_RESPONSES && faults > responses * MOST_SHARE;
+    return {
+      unready: isMost
+        ? `${faults} of the last ${responses} responses failed because the data could not be read: run vitrine check.`
+        : undefined,
+      warning:
+        look.at - lastFault < REMEMBERED_MS
+          ? `${look.dataFaults} responses failed because the data could not be read: run vitrine check.`
+          : undefined,
+    };
+  };
+}
