@@ -43,6 +43,8 @@ test.each<[reason: string, args: string[], prepare: () => void, message: string]
     () => git('tag', `v${version}`),
     `release: the tag v${version} exists`,
   ],
+  // RELEASE_IMAGE hides it.
+  ['a machine without buildah', [version], () => {}, 'release: install buildah, which builds the image'],
   [
     'changes that are not committed',
     [version, '--dry-run'],
