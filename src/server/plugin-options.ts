@@ -14,7 +14,7 @@ export interface VitrineOptions {
   prefix?: string;
   /** Of answers; as in CACHE_CONTROL. */
   cacheControl?: string;
-  /** Who may read from a browser; as in CORS_ORIGIN. */
+  /** Who may read from a browser; as in CORS_ORIGIN. By default any page, or what @fastify/cors says if the app has it. */
   corsOrigin?: string;
   /** What takes the place of users who were taken down. */
   takedownStatus?: '404' | '410';

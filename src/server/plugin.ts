@@ -22,7 +22,9 @@ export type { VitrineOptions };
 
 export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrine(app, options) {
   const { variant } = options;
-  const config = readOptions(options);
+  // With @fastify/cors, the app says who may read.
+  const cors = app.hasPlugin('@fastify/cors') ? { corsOrigin: 'none' } : {};
+  const config = readOptions({ ...cors, ...options });
   const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
   );
@@ -30,7 +32,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
 
   // What the server's own Fastify is made with.
   app.setValidatorCompiler(compileInput);
-  app.setSerializerCompiler(() => JSON.stringify);
+  app.setSerializerCompiler(() => serialize);
   app.addHook('preValidation', readQuery);
   addOriginHeaders(app, config);
   addHeaders(app, jsonHeaders(config.corsOrigin));
@@ -63,6 +65,13 @@ function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => vo
   const { url = '' } = request.raw;
   request.query = parseQuery(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
   done();
+}
+
+/** Without an error handler of the app, Fastify hands over errors of its hooks. */
+function serialize(body: unknown): string {
+  if (!(body instanceof Error)) return JSON.stringify(body);
+  const { statusCode, code, error, message } = body as Error & Record<string, unknown>;
+  return JSON.stringify({ statusCode, code, error, message });
 }
 
 /** Errors of the app's hooks are the app's to answer, and so are those that nobody expects. */

@@ -134,6 +134,38 @@ describe('a good guest', () => {
     }
   });
 
+  test('without an error handler of its own, the app says what its hooks threw', async () => {
+    const host = Fastify();
+    host.addHook('onRequest', async () => {
+      throw Object.assign(new Error('slow down'), { statusCode: 429, code: 'SLOW' });
+    });
+    host.register(vitrine, { database, variant: 'b', prefix: '/b' });
+    for (const url of ['/b/username/ada', '/b/nothing'])
+      expect((await host.inject(url)).json()).toEqual({
+        statusCode: 429,
+        code: 'SLOW',
+        error: 'Too Many Requests',
+        message: 'slow down',
+      });
+    await host.close();
+  });
+
+  test('CORS is left to the app if it has @fastify/cors, unless `corsOrigin` is set', async () => {
+    const host = Fastify();
+    const cors = Object.assign(async () => {}, {
+      [Symbol.for('skip-override')]: true,
+      [Symbol.for('plugin-meta')]: { name: '@fastify/cors' },
+    });
+    await host.register(cors);
+    host.register(vitrine, { database, variant: 'b', prefix: '/own' });
+    host.register(vitrine, { database, variant: 'b', prefix: '/set', corsOrigin: '*' });
+    for (const path of ['username/ada', 'username/nobody', 'nothing']) {
+      expect((await host.inject(`/own/${path}`)).headers).not.toHaveProperty('access-control-allow-origin');
+      expect((await host.inject(`/set/${path}`)).headers['access-control-allow-origin']).toBe('*');
+    }
+    await host.close();
+  });
+
   test.each<FastifyServerOptions['routerOptions']>([
     { ignoreTrailingSlash: true },
     { ignoreDuplicateSlashes: true },
