@@ -4,12 +4,12 @@ import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { type Config, flagName } from '../config/settings.ts';
 import { nearest } from '../records/nearest.ts';
-import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
+import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 
 export interface VitrineOptions {
   /** The database, as in DATABASE_URL: a SQLite file or a postgres:// address. Vitrine's commands load it. */
   database: string;
-  variant: 'a' | 'b' | 'c';
+  variant: Variant;
   /** Where the API is: what stands in place of the specification's `/api`, which is used without a prefix. */
   prefix?: string;
   /** Of answers; as in CACHE_CONTROL. */

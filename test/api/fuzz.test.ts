@@ -82,7 +82,7 @@ function judge(requests: readonly Request[], bytes: Buffer): number {
     const body = bytes.subarray(end + 4, end + 4 + length);
     const text = String(/\r\ncontent-encoding: gzip/.test(head) && !isBare ? gunzipSync(body) : body);
     // Pages and the OpenAPI document are not records.
-    const isData = status >= 400 || /^(http:\/\/x\.example)?\/[abc]\/api/.test(asked.path);
+    const isData = status >= 400 || /^(http:\/\/x\.example)?\/[a-z]\/api/.test(asked.path);
     if (!isBare && isData) {
       if (!head.includes('\r\ncontent-type: application/json; charset=utf-8')) fail('no JSON');
       const fault = faultOf(text);

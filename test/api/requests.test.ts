@@ -109,7 +109,7 @@ const cors = ({ headers }: Reply) => [
 ];
 /** Lookups may be compressed, errors are not; what is missing elsewhere may be a page. */
 function varying(url: string, status: number): string[] {
-  if (/^\/[abc]\/api/.test(url)) return status === 200 || status === 304 ? ['Accept-Encoding'] : [];
+  if (/^\/[a-z]\/api/.test(url)) return status === 200 || status === 304 ? ['Accept-Encoding'] : [];
   return status === 404 ? ['Accept'] : [];
 }
 const freshness = (url: string, status: number) =>

@@ -1,4 +1,5 @@
 // The settings: defaults, precedence of flags over the environment, and rejected values.
+
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,6 +14,7 @@ import {
   type SettingName,
   variableName,
 } from '../../src/config/settings.ts';
+import { VARIANT_NAMES } from '../../src/variants.ts';
 import { fixture, ROOT, tempFile } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { ask, done, json } from '../support/rig.ts';
@@ -219,7 +221,7 @@ describe('a server', () => {
       messages()
         .join('\n')
         .match(/(?<=curl ')http[^']+/g) ?? [];
-    expect(tries).toHaveLength(6);
+    expect(tries).toHaveLength(2 * VARIANT_NAMES.length);
     for (const line of tries) {
       expect(line.startsWith(server.url)).toBe(true);
       const reply = await ask(server, line.slice(server.url.length));

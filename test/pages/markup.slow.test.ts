@@ -1,7 +1,9 @@
 // The HTML of every page is valid, as it is served and as scripts leave it. The validator is html-validate: vnu wants a
 // Java runtime, 180 MB.
+
 import { HtmlValidate, StaticConfigLoader } from 'html-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { VARIANT_NAMES } from '../../src/variants.ts';
 import { describeInBrowser } from '../support/browser.ts';
 import { ask, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
@@ -58,7 +60,7 @@ describeInBrowser('after its scripts', (eye) => {
     expect(await faultsOf(await page.content())).toEqual([]);
   });
 
-  test.each(['a', 'b', 'c'])('the card, variant %s', async (variant) => {
+  test.each(VARIANT_NAMES)('the card, variant %s', async (variant) => {
     // Any page of the server's origin will do: the card is added to it.
     const page = await eye.open(`${server.url}/docs`);
     await page.addScriptTag({ type: 'module', url: '/embed.js' });

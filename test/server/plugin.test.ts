@@ -1,8 +1,9 @@
 // The lookups as a part of another Fastify app: answers are those of the server, and the app keeps its own.
+
 import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type VitrineOptions, vitrine } from '../../src/server/plugin.ts';
-import type { Variant } from '../../src/variants.ts';
+import { VARIANT_NAMES } from '../../src/variants.ts';
 import { fixture } from '../support/files.ts';
 import { type AskOptions, ask, atEnd, databaseOf, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
@@ -13,7 +14,7 @@ let port: number;
 beforeAll(async () => {
   const database = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   server = await serveHere({ DATABASE_URL: database });
-  for (const variant of ['a', 'b', 'c'] as Variant[])
+  for (const variant of VARIANT_NAMES)
     app.register(vitrine, { database, variant, prefix: `/${variant}/api` });
   app.get('/own', async (request) => ({ own: request.query }));
   app.post('/own', async () => ({ own: true }));

@@ -1,4 +1,5 @@
 // Requests of every kind in any order: users with the largest records and ordinary ones, of every spelling, at every address.
+import { VARIANT_NAMES } from '../../src/variants.ts';
 import { blog, folio, post, shot } from './records.ts';
 
 const TEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -40,7 +41,7 @@ const ROUTES: readonly ((name: string, id: number) => string)[] = [
   (name) => `/b/api/username/${name}`,
   (name) => `/b/api/username/${name}/shots`,
   (name) => `/c/api/username/${name}/shots`,
-  ...['a', 'b', 'c'].flatMap((variant) => [
+  ...VARIANT_NAMES.flatMap((variant) => [
     (name: string) => `/people/${variant}/${name}`,
     (name: string, id: number) => `/people/${variant}/${name}?before=${id}`,
     (name: string, id: number) => `/people/${variant}/${name}/${id}`,

@@ -1,4 +1,5 @@
 // The commands that are tortured, a row each: what is there before, the command, and what must hold besides its database.
+
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -14,6 +15,7 @@ import {
 import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { userTag } from '../../src/records/user-name.ts';
+import { VARIANT_NAMES } from '../../src/variants.ts';
 import { fixture, ndjson } from '../support/files.ts';
 import { executeSql } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
@@ -187,7 +189,7 @@ const REMOTE = { isResumed: true, sockets: true };
 const publish = (platform: string) =>
   [
     `publish @out --for ${platform} --without pages,cards,feeds`,
-    ...['a', 'b', 'c'].map((variant) => `--base-url-${variant} https://${variant}.example/${variant}`),
+    ...VARIANT_NAMES.map((variant) => `--base-url-${variant} https://${variant}.example/${variant}`),
   ].join(' ');
 
 const PUBLISHING = ['nginx', 'caddy', 'cloudflare', 'netlify'].flatMap((platform): Scenario[] => {
