@@ -187,7 +187,7 @@ describeInBrowser('the API reference', (eye) => {
       await page.locator('#found', { hasText: 'parts found' }).waitFor();
       await page.keyboard.press('Enter');
       await page.waitForURL('**/docs#record-MicroblogProfile');
-      await page.getByRole('searchbox').fill('no such words');
+      await page.getByRole('searchbox').fill('nonesuch zyzzyva');
       await page.locator('#found', { hasText: 'No parts found' }).waitFor();
       await page.getByRole('searchbox').fill('');
       await page.locator('.contents').getByRole('link', { name: 'Errors' }).waitFor();
