@@ -105,9 +105,18 @@ function decoded(text: string): string | undefined {
 export const shownDatabase = (url: string) =>
   isPostgresUrl(url) ? url.replace(/\/\/[^/?#]*@/, '//…@') : url;
 
+/** What became of the files that are served themselves; it changes as they are saved. */
+export interface FilesState {
+  /** When what is served was saved, in milliseconds since 1970. */
+  savedAt: number;
+  /** What is wrong with what was saved since, as lines; empty if that is what is served. */
+  faults: readonly string[];
+}
+
 export type ServedFiles = {
   /** Files that are served themselves: the database was made of them. */
   readonly files?: readonly string[];
+  readonly filesState?: FilesState;
   /** Their folder, if relative pictures of records are served from it. */
   readonly filesFolder?: string | undefined;
 };

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import type { FilesState } from '../config/database-url.ts';
 import type { Config } from '../config/settings.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { explain, UsageError } from '../stores/explain.ts';
@@ -33,7 +34,10 @@ export interface ServeHooks {
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
-type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: ServeHooks) => Promise<void>;
+type ServeDatabase = (
+  settings: Pick<Config, 'databaseUrl' | 'files' | 'filesState'>,
+  hooks: ServeHooks,
+) => Promise<void>;
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -77,7 +81,7 @@ export async function serveFiles(
     uncaught.abort();
   };
   const hooks = map === undefined ? { onServing } : { onServing, onUncaught };
-  await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
+  await serve({ databaseUrl: databaseIn(folder.path), files, filesState: loader.state }, hooks);
   served.abort();
   await watching;
   return undefined;
@@ -139,6 +143,7 @@ function createLoader(
   /** The names of the files that the map reads of a folder. */
   let names: RegExp | undefined;
   const look = () => lookAt(watched, names);
+  const state: FilesState = { savedAt: 0, faults: [] };
 
   async function load(out: Terminal, signal: AbortSignal, onWriting?: () => void) {
     const { importFiles, openInputs } = await import('./import.ts');
@@ -149,35 +154,56 @@ function createLoader(
     names = inputs.map?.files;
     // Before the files are read, so that no save is missed.
     const before = await look();
+    const savedAt = findSaveTime(source.files);
     const writer = await openWriter(next);
     const { tallies, warnings, notes, records, faulty } = await importFiles(writer, options, inputs).finally(
       writer.close,
     );
     const isServed = tallies !== undefined;
-    if (isServed) renameSync(next, databaseIn(folder));
+    if (isServed) {
+      renameSync(next, databaseIn(folder));
+      Object.assign(state, { savedAt, faults: [] });
+    }
     return { isServed, before, warnings: [...warnings, ...notes], records, faulty };
   }
 
-  return { look, load };
+  /** Whoever opens a page sees the names of files, and not where they lie. */
+  const saveFaults = (lines: readonly string[]) => {
+    state.faults = lines.map((line) =>
+      source.files.reduce((text, file) => text.replaceAll(file, basename(file)), line),
+    );
+  };
+
+  return { look, load, state, saveFaults };
 }
+
+/** Milliseconds since 1970. */
+const findSaveTime = (files: readonly string[]) =>
+  Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 
 /** What happens goes to the log. Nothing does if the files have changed meanwhile: they are imported once more. */
 async function loadAgain(
-  { load }: Loader,
+  { load, saveFaults }: Loader,
   log: Logger,
   change: AbortSignal,
   uncaught: AbortSignal,
 ): Promise<void> {
-  const out = { isQuiet: true, write: (text: string) => log.error(text.trimEnd()) };
+  const faults: string[] = [];
+  const report = (line: string) => {
+    log.error(line);
+    faults.push(line);
+  };
+  const out = { isQuiet: true, write: (text: string) => report(text.trimEnd()) };
   try {
     const { isServed, warnings, records, faulty } = await load(out, AbortSignal.any([change, uncaught]));
     for (const warning of warnings) log.warn(warning);
     if (isServed) return log.info(`imported the saved files: ${counted(records, 'record')}`);
-    log.error(`${countedPart(faulty, records, 'record')} wrong`);
+    report(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
     if (change.aborted) return;
-    for (const fault of explain(error).lines) log.error(fault);
+    explain(error).lines.forEach(report);
   }
+  saveFaults(faults);
   log.warn('the data before is served until the files are saved again');
 }
 

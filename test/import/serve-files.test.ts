@@ -250,3 +250,30 @@ describe('files that are served', () => {
     expect(folders()).toEqual([]);
   });
 });
+
+test('the explorer says what is wrong with a save, with its line and field, until the file is saved again', async () => {
+  const file = tempFile('people.ndjson', ndjson(MIRA));
+  const own = await serveHere({}, [file]);
+  const look = async () => {
+    const { body } = await ask(own, '/');
+    const { live } = JSON.parse(/type="application\/json">([^<]*)</.exec(body)?.[1] ?? 'null');
+    const [, hidden, shown] = /<div id="faults"[^>]*?( hidden)?>.*?<pre>([^<]*)<\/pre>/s.exec(body) ?? [];
+    return { savedAt: live.savedAt, faults: live.faults, isHidden: hidden !== undefined, shown };
+  };
+  const first = await look();
+  expect(first).toMatchObject({ faults: [], isHidden: true, shown: '' });
+  writeFileSync(file, ndjson(MIRA, { ...FERRY, date: 'yesterday' }));
+  await untilLogged(own, 'the data before is served');
+  const second = await look();
+  expect(second).toMatchObject({ savedAt: first.savedAt, isHidden: false });
+  expect(second.faults).toEqual([
+    expect.stringMatching(/^people\.ndjson:2: date: must be a real date/),
+    '1 of 2 records is wrong',
+  ]);
+  expect(second.shown).toContain('people.ndjson:2: date: must be a real date');
+  writeFileSync(file, ndjson(MIRA, FERRY));
+  await untilTitles(own, ['Ferry']);
+  const third = await look();
+  expect(third).toMatchObject({ faults: [], isHidden: true, shown: '' });
+  expect(third.savedAt).toBeGreaterThan(first.savedAt);
+});

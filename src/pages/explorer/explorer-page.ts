@@ -1,6 +1,5 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 
-import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { servesSamples } from '../../config/database-url.ts';
 import { listPictureOrigins } from '../../config/media.ts';
@@ -31,9 +30,15 @@ const OWN_DATA = markup`<div class="own">
           </figure>
         </div>`;
 
-/** A script adds when they were saved. */
-const describeFiles = (files: readonly string[]) =>
-  markup`<p>Served from <code>${files.map((file) => basename(file)).join(', ')}</code>. What is saved in it shows here at once. <span id="saved"></span></p>`;
+/** A script adds when they were saved, and shows what is wrong with a later save. */
+const describeFiles = (files: readonly string[], faults: readonly string[]) =>
+  markup`<div>
+          <p>Served from <code>${files.map((file) => basename(file)).join(', ')}</code>. What is saved in it shows here at once. <span id="saved"></span></p>
+          <div id="faults" class="faults" role="alert"${faults.length === 0 && markup` hidden`}>
+            <p>What was saved last is not served:</p>
+            <pre>${faults.join('\n')}</pre>
+          </div>
+        </div>`;
 
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
 
@@ -58,7 +63,6 @@ export function createExplorerPage(config: Config): ExplorerPage {
         markup`<script type="module" src="${fileAddress(config, 'rehearsal.js')}"></script>`,
       about: describeVariants(mounts),
       people: look.people('', 'People'),
-      'own-data': samples ? OWN_DATA : config.files && describeFiles(config.files),
       code: codeTabs('request', 'The request'),
       variants: markup`${mounts.map(variantRadio)}`,
       'empty-case': EMPTY_CASE,
@@ -67,10 +71,11 @@ export function createExplorerPage(config: Config): ExplorerPage {
 
   return (users, noData) => {
     const configuration = jsonBlock({ ...buildConfiguration(config, mounts, users), samples, noData });
-    return fill((template ??= load()), { 'first-people': listPeople(mounts, users) }).replace(
-      CONFIGURATION,
-      (_, opening) => opening + configuration,
-    );
+    const { files, filesState } = config;
+    return fill((template ??= load()), {
+      'first-people': listPeople(mounts, users),
+      'own-data': samples ? OWN_DATA : files && describeFiles(files, filesState?.faults ?? []),
+    }).replace(CONFIGURATION, (_, opening) => opening + configuration);
   };
 }
 
@@ -94,14 +99,10 @@ function buildConfiguration(config: Config, mounts: readonly Mount[], users: Nam
     people: users,
     directory: config.directory,
     imageHosts: listPictureOrigins(config),
-    // The page is made anew whenever the data changed.
-    live: config.files === undefined ? null : { made: Date.now(), saved: findSaveTime(config.files) },
+    // The page is made anew whenever the data changed, or a save is refused.
+    live: config.filesState === undefined ? null : { made: Date.now(), ...config.filesState },
   };
 }
-
-/** Milliseconds since 1970. */
-const findSaveTime = (files: readonly string[]) =>
-  Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 
 const variantRadio = ({ variant }: Mount) =>
   markup`<label><input type="radio" name="variant" value="${variant}"><b>${variant.toUpperCase()}</b> <span>${VARIANTS[variant].family}</span></label>`;

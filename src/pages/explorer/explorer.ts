@@ -55,7 +55,16 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
     serveFile(app, url, content, typed(type, EACH_TIME));
   if (config.explorer) {
     const render = createExplorerPage(config);
-    const page = forUsers((users) => createAsset(render(users, hasNoData(store)), explorerHeaders(config)));
+    let faults: readonly string[] | undefined;
+    const create = () =>
+      forUsers((users) => createAsset(render(users, hasNoData(store)), explorerHeaders(config)));
+    let pageFor = create();
+    /** Kept until the data changes, or a save of a served file is refused. */
+    const page = (users: ExampleUsers) => {
+      if (faults !== config.filesState?.faults) pageFor = create();
+      faults = config.filesState?.faults;
+      return pageFor(users);
+    };
     for (const url of config.directory ? ['/explore'] : ['/', '/explore'])
       app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
     addPageFiles(app, config);

@@ -263,10 +263,17 @@ async function watchData() {
 }
 
 function showSaveTime() {
-  const { saved } = /** @type {{ saved: number }} */ (configuration.live);
-  const seconds = Math.max(0, Math.floor((Date.now() - saved) / 1000));
+  if (configuration.live === null) return;
+  const { savedAt, faults } = configuration.live;
+  const seconds = Math.max(0, Math.floor((Date.now() - savedAt) / 1000));
+  const isOld = faults.length > 0 || seconds >= 120;
   byId('saved').textContent =
-    `Saved ${seconds < 120 ? `${seconds} s ago` : `on ${new Date(saved).toLocaleString()}`}.`;
+    `Saved ${isOld ? `on ${new Date(savedAt).toLocaleString()}` : `${seconds} s ago`}.`;
+  const box = byId('faults');
+  box.hidden = faults.length === 0;
+  const shown = faults.join('\n');
+  const lines = /** @type {HTMLElement} */ (box.lastElementChild);
+  if (lines.textContent !== shown) lines.textContent = shown;
 }
 
 /** @param {string} message */

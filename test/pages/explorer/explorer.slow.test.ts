@@ -403,6 +403,14 @@ describeInBrowser('the explorer', (eye) => {
       await waitForText(heading(page), 'After');
       await waitForText(page.locator('#people'), 'second');
       await page.getByText(/^Saved \d+ s ago\.$/).waitFor();
+      writeFileSync(file, ndjson({ ...FIRST, bio: 7, id: 'x' }));
+      const faults = page.getByRole('alert');
+      await waitForText(faults, /What was saved last is not served:.*people\.ndjson:1:.* id: /s);
+      await page.getByText(/^Saved on \d+\/\d+\/\d{4}, .*\.$/).waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await overhang(page)).toBe(0);
+      writeFileSync(file, ndjson(FIRST));
+      await faults.waitFor({ state: 'hidden' });
       expect(await page.evaluate('window.isSamePage')).toBe(true);
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await overhang(page)).toBe(0);

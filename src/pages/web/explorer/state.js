@@ -18,7 +18,7 @@ export const root = new URL('.', import.meta.url);
  * Written into the page by the server.
  * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], string[]>,
  *   directory: boolean, imageHosts: '*' | string[], noData: boolean,
- *   live: { made: number, saved: number } | null }}
+ *   live: { made: number, savedAt: number, faults: string[] } | null }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
