@@ -128,6 +128,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   ),
   config: entry('show the settings in force, and where each comes from', () => import('./config.ts')),
   migrate: entry('bring the database to the schema of this version', () => import('./migrate.ts')),
+  count: entry('count users, lists and items by variant', () => import('./count.ts')),
   check: entry(
     'read the whole database and say whether it is sound, and what it holds',
     () => import('./check.ts'),

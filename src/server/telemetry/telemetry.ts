@@ -58,6 +58,7 @@ function createEventLog({ config, log, clients, slow }: EventLogOptions) {
     protocol: clients.findProtocol(request),
     method: request.method,
     url: asciiUrl(originalUrl(request)),
+    userAgent: readUserAgent(request),
   });
 
   function logResponse({ request, operation, status, bytes }: ResponseEvent, ms: number): void {
@@ -115,14 +116,22 @@ const readTraceparent = ({ headers }: IncomingMessage) =>
 const originalUrl = (request: IncomingMessage) =>
   (request as { originalUrl?: string }).originalUrl ?? request.url ?? '';
 
+/** Undefined, which is not logged, if the client sent none. */
+const readUserAgent = ({ headers }: IncomingMessage) => {
+  const name = headers['user-agent'];
+  return name === undefined ? undefined : asciiText(name.slice(0, LONGEST_USER_AGENT));
+};
+
+const LONGEST_USER_AGENT = 256;
 const LONGEST_LOGGED = 1024;
 
 /** Safe for any terminal: Node lets bytes above ASCII through, and some of them are control sequences. */
-function asciiUrl(url: string): string {
-  return url
-    .slice(0, LONGEST_LOGGED)
-    .replace(/[^\x21-\x7e]/g, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`);
-}
+const asciiUrl = (url: string): string => escaped(url.slice(0, LONGEST_LOGGED), /[^\x21-\x7e]/g);
+
+const asciiText = (text: string): string => escaped(text, /[^\x20-\x7e]/g);
+
+const escaped = (text: string, odd: RegExp) =>
+  text.replace(odd, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`);
 
 // Logs what an outage brings thousands of a second: the first of each cause with its request, and once a second how many
 // followed. The counts add up.
