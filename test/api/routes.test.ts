@@ -28,7 +28,7 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/samples/avatar-ada.svg', 'image/svg+xml', 'packed'],
   ['/docs', HTML, 'packed'],
   ['/docs.md', 'text/markdown; charset=utf-8', 'packed'],
-  ['/llms.txt', TEXT, 'plain'],
+  ['/llms.txt', TEXT, 'packed'],
   ['/docs.js', SCRIPT, 'packed'],
   ['/docs.css', CSS, 'packed'],
   ['/docs/recipes', HTML, 'packed'],

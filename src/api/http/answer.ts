@@ -32,8 +32,9 @@ export function createAnswerWriter(config: AnswerConfig, observe: Observer): Sen
     const request = response.req;
     const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
     // Those that hooks have set.
-    for (const [name, value] of Object.entries(addVary(reply, 'Accept-Encoding').getHeaders()))
-      headers.push(name, String(value));
+    const given = reply.getHeaders();
+    given.vary = given.vary === undefined ? 'Accept-Encoding' : `${given.vary}, Accept-Encoding`;
+    for (const name in given) headers.push(name, String(given[name]));
     const sent = known === ANY ? null : body;
     if (isGzip && sent !== null) headers.push('content-encoding', 'gzip');
     if (sent === null) response.writeHead(304, headers);
