@@ -90,15 +90,27 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: {
       ...{ scenario: text, seed: text, seconds: text, k: text, fault: text, jobs: text, scale: text },
-      ...{ served: flag, mutants: flag, sizes: flag, long: flag },
+      ...{ served: flag, mutants: flag, sizes: flag, scales: flag, long: flag },
     },
     allowPositionals: true,
   });
-  const { mutants, sizes, long, seed = today(), seconds = 10 ** 9, k, fault, served, scale = 1 } = values;
+  const {
+    mutants,
+    sizes,
+    scales,
+    long,
+    seed = today(),
+    seconds = 10 ** 9,
+    k,
+    fault,
+    served,
+    scale = 1,
+  } = values;
   const { jobs = availableParallelism(), scenario } = values;
   const run = async () => {
     if (mutants) return (await import('./mutants.ts')).runMutants(positionals);
     if (sizes) return (await import('./sizes.ts')).reportSizes(positionals, Number(scale));
+    if (scales) return (await import('./scale.ts')).reportScales(positionals, Number(scale));
     if (long) return (await import('./long-runs.ts')).runLong(positionals);
     const replay = k === undefined ? served && { served } : { k: Number(k), served };
     const only = { ...replay, ...(fault !== undefined && { fault }) };

@@ -87,6 +87,8 @@ export async function takeDown(
 /** Finds the users with a name, and adds their ids; how many hashes that were. */
 async function addUser(db: SqlAdapter, family: Family, name: string, today: string): Promise<number> {
   await db.run(findSpelled(family), [name]);
+  // Without this, PostgreSQL reads all items even for one user.
+  await db.run('ANALYZE touched');
   return await db.run(addIds(family), [name, today]);
 }
 

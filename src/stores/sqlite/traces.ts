@@ -91,11 +91,15 @@ function openRaw(path: string): number {
 
 const HOLDS_TRACES = 'SELECT holds_traces FROM vitrine';
 
-/** Undefined unless a version before 1.3 has written the file. */
-export const describeTraces = (db: OpenDatabase, path: string): string | undefined =>
-  db.prepare(HOLDS_TRACES).pluck().get() === 1
-    ? `${path} was written by a version before 1.3, which left deleted data in unused space: \`vitrine migrate --compact\` erases that once and for all.`
-    : undefined;
+/** Undefined unless a version before 1.3 has written the file, or if that cannot be read: what was done before is done. */
+export function describeTraces(db: OpenDatabase, path: string): string | undefined {
+  try {
+    if (db.prepare(HOLDS_TRACES).pluck().get() !== 1) return undefined;
+    return `${path} was written by a version before 1.3, which left deleted data in unused space: \`vitrine migrate --compact\` erases that once and for all.`;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Writes the whole file anew, without its unused space. */
 export async function compact(db: OpenDatabase, path: string): Promise<string | undefined> {

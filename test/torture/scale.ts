@@ -1,0 +1,181 @@
+// Commands that change a little, over 1, 10 and 100 times the data: what they cost follows the change. CPU differs from run to run,
+// so bytes that are read tell whether something reads everything.
+import { once } from 'node:events';
+import { cpSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nameOf, people, writePeople } from '../bench/data.ts';
+import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { done, vitrine } from '../support/rig.ts';
+
+interface ScaleCost {
+  /** Seconds. */
+  readonly cpu: number;
+  /** Megabytes, from files and from the system's cache of them. */
+  readonly read: number;
+}
+
+interface ScaleCase {
+  readonly title: string;
+  /** The least number of users. */
+  readonly unit: number;
+  /** What is measured: a command, over a folder with `site.db`. */
+  readonly args: (folder: string, users: number) => Promise<readonly string[]> | readonly string[];
+  readonly env?: (folder: string) => Record<string, string>;
+  /** It ends with a step that reads the file once. */
+  readonly readsFile?: boolean;
+  /** It writes a list of all files. Only its CPU is compared. */
+  readonly writesList?: boolean;
+}
+
+/** Makes a process say at its end what it has used. */
+const TELL = tempFile(
+  'tell-cost.mjs',
+  `import { readFileSync } from 'node:fs';
+process.on('exit', () => {
+  const { userCPUTime, systemCPUTime } = process.resourceUsage();
+  const read = /^rchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))[1];
+  process.stderr.write(' COST ' + (userCPUTime + systemCPUTime) / 1e6 + ' ' + read / 1e6);
+});`,
+);
+
+async function costOf(args: readonly string[], env: Record<string, string> = {}): Promise<ScaleCost> {
+  const child = vitrine(args, { ...env, NODE_OPTIONS: `--import=${TELL}` });
+  let said = '';
+  child.stdout?.resume();
+  child.stderr?.on('data', (chunk) => (said = (said + chunk).slice(-2000)));
+  child.stdin?.end();
+  const [code] = await once(child, 'close');
+  const [, cpu, read] = / COST ([\d.]+) ([\d.]+)$/.exec(said) ?? [];
+  if (code !== 0 || read === undefined) throw new Error(`${args.join(' ')} ended with ${code}: ${said}`);
+  return { cpu: Number(cpu), read: Number(read) };
+}
+
+const FACTORS = [1, 10, 100];
+const ITEMS = 5;
+
+const made = new Map<number, Promise<string>>();
+
+async function makePeople(users: number): Promise<string> {
+  const folder = tempFolder();
+  const source = join(folder, 'people.ndjson');
+  await writePeople(source, users, ITEMS);
+  const database = ['--database-url', join(folder, 'site.db')];
+  await done(['import', ...database, source]);
+  // Some change, so that a generation is known.
+  await done(['import', ...database, '-'], { input: ndjson(...changedPeople(1)) });
+  return folder;
+}
+
+async function copyPeople(users: number): Promise<string> {
+  const people = made.get(users) ?? makePeople(users);
+  made.set(users, people);
+  const folder = tempFolder();
+  cpSync(join(await people, 'site.db'), join(folder, 'site.db'));
+  return folder;
+}
+
+const database = (folder: string) => ['--database-url', join(folder, 'site.db')];
+
+/** Ten users with all their items, changed. */
+const changedPeople = (most = 10 * (ITEMS + 1)) =>
+  [...people(10, ITEMS)].slice(0, most).map((record) => ({ ...record, bio: `changed ${record.bio ?? ''}` }));
+
+function importTen(folder: string): string[] {
+  const source = join(folder, 'ten.ndjson');
+  writeFileSync(source, ndjson(...changedPeople()));
+  return ['import', ...database(folder), source];
+}
+
+const publishArgs = (folder: string) => [
+  'publish',
+  join(folder, 'out'),
+  '--for',
+  'nginx',
+  ...database(folder),
+];
+
+export const SCALES: readonly ScaleCase[] = [
+  { title: 'import of ten users', unit: 200, args: importTen },
+  {
+    title: 'remove',
+    unit: 200,
+    args: (folder) => ['remove', ...database(folder), '--family', 'microblog', nameOf(7)],
+  },
+  {
+    title: 'takedown of one user',
+    unit: 200,
+    args: (folder) => ['takedown', ...database(folder), '--family', 'microblog', nameOf(7)],
+    readsFile: true,
+  },
+  {
+    title: 'changes',
+    unit: 200,
+    async args(folder) {
+      const lines = await done(['changes', ...database(folder)]);
+      const { generation } = JSON.parse(lines.trimEnd().split('\n').at(-1) as string);
+      await done(importTen(folder));
+      return ['changes', ...database(folder), '--since', String(generation)];
+    },
+  },
+  {
+    title: 'purge',
+    unit: 200,
+    async args(folder) {
+      await done(importTen(folder));
+      return ['purge', ...database(folder)];
+    },
+    env: (folder) => ({ PURGE: `nginx:${folder}` }),
+  },
+  {
+    title: 'a second publish',
+    unit: 10,
+    async args(folder) {
+      await done(publishArgs(folder));
+      await done(importTen(folder));
+      return publishArgs(folder);
+    },
+    writesList: true,
+  },
+];
+
+/** What the case costs over 1, 10 and 100 times its least number of users. */
+export async function scaleCosts(
+  { unit, args, env, readsFile }: ScaleCase,
+  scale = 1,
+): Promise<readonly ScaleCost[]> {
+  const costs: ScaleCost[] = [];
+  for (const factor of FACTORS) {
+    const users = unit * factor * scale;
+    const folder = await copyPeople(users);
+    const cost = await costOf(await args(folder, users), env?.(folder));
+    const size = readsFile ? statSync(join(folder, 'site.db')).size / 1e6 : 0;
+    costs.push({ ...cost, read: cost.read - size });
+  }
+  return costs;
+}
+
+/** More levels of indexes, and pages of them. */
+const SLACK_MB = 4;
+
+/** What is wrong with the costs. */
+export function scaleFaults({ writesList }: ScaleCase, costs: readonly ScaleCost[]): string[] {
+  const [one, , hundred] = costs as [ScaleCost, ScaleCost, ScaleCost];
+  const faults: string[] = [];
+  if (!writesList && hundred.read > one.read + SLACK_MB) faults.push('it reads more where there is more');
+  if (hundred.cpu > 2 * one.cpu) faults.push('it takes more than twice the CPU');
+  return faults;
+}
+
+/** Prints what each case costs over 10,000, 100,000 and 1,000,000 users; whether all are as they must be. */
+export async function reportScales(words: readonly string[], scale: number): Promise<boolean> {
+  let isSound = true;
+  for (const one of SCALES) {
+    if (words.length > 0 && !words.some((word) => one.title.includes(word))) continue;
+    const costs = await scaleCosts(one, scale);
+    const faults = scaleFaults(one, costs);
+    isSound &&= faults.length === 0;
+    const figures = costs.map(({ cpu, read }) => `${cpu.toFixed(2)} s, ${read.toFixed(1)} MB read`);
+    console.log([one.title, ...figures, ...faults].join('; '));
+  }
+  return isSound;
+}
