@@ -46,7 +46,8 @@ export async function fetchInto(store: string, hosts: readonly string[], run: Pa
     maxFile: 1 << 20,
     mediaQuota: 1 << 30,
     ...PACE,
-    out: { write: (text: string) => (said += text) },
+    // On a busy machine it would show its progress.
+    out: { isQuiet: true, write: (text: string) => (said += text) },
     ...run,
   });
   return { ...outcome, originals: outcome.result.originals, mediaDir, said };
