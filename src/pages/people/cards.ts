@@ -30,9 +30,15 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     headers: { ...INERT_WITH_PICTURE, ...caching(config), 'content-type': SVG },
     mostItems: MOST_TILES,
     render: async (person) => {
-      const { image, isMissing } = await readCopy(person.smallAvatar);
+      const small = await readCopy(person.smallAvatar);
+      const { image, isMissing } = small.image === undefined ? await readOther(person, small) : small;
       return isMissing ? { text: card(person), isIncomplete: true } : { text: card(person, image) };
     },
+  };
+  /** The large avatar may have a copy where the small one has none. */
+  const readOther = async ({ avatar, smallAvatar }: Person, small: FoundCopy): Promise<FoundCopy> => {
+    const large = avatar === smallAvatar ? {} : await readCopy(avatar);
+    return large.image === undefined && small.isMissing ? small : large;
   };
   // The router's own pattern of a name before a suffix ends at U+2028.
   const url = `/card/${variant}/:username([^]*).svg`;
