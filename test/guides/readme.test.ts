@@ -197,6 +197,11 @@ describe('prose is plain', () => {
     const joined = sentences.filter((sentence) => /[:;] /.test(sentence));
     expect(joined.length / sentences.length, joined.join('\n')).toBeLessThanOrEqual(0.25);
   });
+
+  test('fewer still of all pages together', () => {
+    const sentences = pages.flatMap(sentencesOf);
+    expect(sentences.filter((sentence) => /[:;] /.test(sentence)).length / sentences.length).toBeLessThan(0.15);
+  });
 });
 
 test('the guide tells what each form of a field takes', () => {
