@@ -90,7 +90,7 @@ function exitAtOnce(): never {
 
 /** Nothing is left that could settle the command. */
 function endUnfinished(): never {
-  process.stderr.write('vitrine: nothing was done: a promise, such as one of a map, is never settled\n');
+  process.stderr.write('vitrine: nothing was done: a promise is never settled, such as one of a map\n');
   process.exit(FAILED);
 }
 

@@ -71,7 +71,7 @@ async function runServe(
   const rehearsal = { rehearse, delay, fail, seed, yes };
   if (files.length > 0) return await runServeFiles(files, reading, rehearsal, settings, context);
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
-    throw new UsageError('--map, and what else says how files are read, goes with files to serve');
+    throw new UsageError('--map and the other options for reading files need files to serve');
   const config = readConfig(settings, context.environment);
   if (servesSamples(config) && !samples)
     throw new ConfigError([

@@ -62,7 +62,7 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   if ([isNamed, file !== undefined, list, from !== undefined].filter(Boolean).length !== 1)
     throw new UsageError('name users, --users FILE, items by --item ID, --list, or --from DATABASE');
   if (undo && !isNamed && file === undefined)
-    throw new UsageError('--undo goes with the users or items to allow again');
+    throw new UsageError('--undo needs the users or items to allow again');
   const subjects = isNamed ? await namedSubjects(family, names, item) : [];
   const database = chooseDatabase(settings, context);
   if (list) return context.report(listed(await readTakedowns(database)));

@@ -13,7 +13,7 @@ export interface MigrationResult {
 
 /** As it is while a dump is restored. */
 export const noRow = (name: string) =>
-  new StoreError(`${name} has no row in its table vitrine: it is being restored, or has to be.`);
+  new StoreError(`${name} has no row in its table vitrine: it is being restored, or must be restored again.`);
 
 /** `folder` is a folder in `migrations`. A database without tables has schema 0. */
 export function listMigrations(folder: string) {
