@@ -200,7 +200,9 @@ describe('prose is plain', () => {
 
   test('fewer still of all pages together', () => {
     const sentences = pages.flatMap(sentencesOf);
-    expect(sentences.filter((sentence) => /[:;] /.test(sentence)).length / sentences.length).toBeLessThan(0.15);
+    expect(sentences.filter((sentence) => /[:;] /.test(sentence)).length / sentences.length).toBeLessThan(
+      0.15,
+    );
   });
 });
 
