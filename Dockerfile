@@ -23,13 +23,18 @@ RUN cd node_modules/better-sqlite3 && \
     find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
     rm -rf deps src && \
     node -e 'require("./lib/index.js")(":memory:").close()'
-# Compiled code makes a start faster. Node keeps it for one path and one account, which are those of the image below. A fixed
-# seed makes it the same in every build. Later no one can write it. The last line fails if the account cannot read it.
+# Compiled code makes a start faster. Node keeps it for one path and one account, which are those of the image below. V8 takes it only
+# with the flags that were set when it was made, and main.ts sets two after its imports. A fixed seed, and no server that runs, make it the same in every build. Later no one can
+# write it. The last line fails if the account cannot read it.
 RUN install -d -o node -g node node_modules/.cache && \
     as_node="setpriv --reuid=node --regid=node --clear-groups" && \
-    { $as_node node --random-seed=1 dist/vitrine.js serve --samples --host /tmp/vitrine.sock >/tmp/log & } && \
-    timeout 60 sh -c 'until grep -q "\"serving\"" /tmp/log; do sleep 0.1; done' && \
-    kill $! && wait $! && \
+    $as_node node --random-seed=1 --input-type=module -e ' \
+      process.getBuiltinModule("module").enableCompileCache("/app/node_modules/.cache/vitrine"); \
+      await import("/app/dist/cli/program.js"); \
+      for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) \
+        process.getBuiltinModule("v8").setFlagsFromString(flag); \
+      for (const name of ["server/telemetry/log", "server/serve", "server/listen", "stores/sqlite/serve"]) \
+        await import(`/app/dist/${name}.js`);' && \
     chown -R root:root node_modules/.cache && chmod -R a+rX,go-w node_modules/.cache && \
     $as_node env NODE_DEBUG_NATIVE=COMPILE_CACHE node dist/vitrine.js --version 2>&1 | grep -q 'was accepted'
 
