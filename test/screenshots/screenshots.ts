@@ -1,14 +1,14 @@
 // Takes the README's screenshots: `node test/screenshots/screenshots.ts FONTS`. Needs Chromium, and a folder with fonts such as visitors
 // have: `apt-get download fonts-inter fonts-urw-base35 fonts-noto-cjk fonts-noto-color-emoji`, and `dpkg-deb -x FILE FONTS`
 // for each.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launch } from '../support/browser-launch.ts';
 import { startServer } from '../support/rig.ts';
 
-const FOLDER = join(import.meta.dirname, 'screenshots');
+const FOLDER = import.meta.dirname;
 const EXPLORER = { query: '?variant=b&user=ada', viewport: { width: 1360, height: 940 } };
 const PERSON = { query: 'people/b/ada', viewport: { width: 1200, height: 1000 } };
 
@@ -27,7 +27,6 @@ process.env.FONTCONFIG_FILE = writeFontSettings(settings, join(resolve(fonts), '
 const server = await startServer();
 const browser = await launch();
 try {
-  mkdirSync(FOLDER, { recursive: true });
   for (const [name, view] of Object.entries({ person: PERSON, portfolio: EXPLORER }))
     for (const colorScheme of ['light', 'dark'] as const) {
       const webp = await take(browser, server.url, { ...view, colorScheme });
