@@ -45,6 +45,14 @@ test.skipIf(skipWithout('wrk'))(
   },
 );
 
+test('the scale of every command is measured, for users of any number', async () => {
+  const { code, stdout, stderr } = await bench('--only', 'scale', '--users', '300');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).not.toMatch(/NaN|undefined/);
+  for (const row of ['import: CPU, memory', 'takedown of one user', 'lists, WORKERS=2: responses/s'])
+    expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| .+ \\|$`, 'm'));
+});
+
 test('only a complete run is published', async () => {
   const { code, stderr } = await bench('--publish', '--only', 'wire');
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^--publish writes a whole run: .*\n$/)]);

@@ -8,17 +8,22 @@ import { COSTS } from './costs.ts';
 import { WRK } from './load.ts';
 import { GROUP_NAMES, startGroup } from './lookups.ts';
 import { check, measure, type Promised, type Row, rowPromises } from './measure.ts';
-import { describeMissed, publish, writeReport } from './report.ts';
+import { describeMissed, publish, publishScale, writeReport } from './report.ts';
+import { measureScale } from './scale.ts';
 import { stopAll } from './servers.ts';
 
-const PARTS = [...GROUP_NAMES, ...Object.keys(COSTS)];
+const PARTS = [...GROUP_NAMES, ...Object.keys(COSTS), 'scale'];
+const SIZES = [10_000, 100_000, 1_000_000];
 const QUIET_SHARE = 0.05;
 
 const HELP = `npm run bench -- [flags]
   --only PART     one of: ${PARTS.join('; ')}
   --users N       how many users there are, with 15 items each (20000)
   --rounds N      how often each row is measured, for a second each time (4)
-  --publish       writes the tables to src/guides/promises.md and README.md, unless the machine is busy
+  --publish       writes the tables to src/guides/promises.md and README.md, unless the machine is busy;
+                  with --only scale to src/guides/capacity.md
+
+scale takes half an hour and 20 GB of disk, and is no part of a whole run. --users makes it measure this size only.
 
 It needs wrk. The figures are ratios of CPU per request, the least of all rounds. It exits with 1 if a promise is missed, or
 if others used more than ${QUIET_SHARE * 100}% of the machine's CPU between the rounds: then figures mislead.`;
@@ -40,11 +45,20 @@ function misuse(): string | undefined {
     return `--only must be one of: ${PARTS.join('; ')}`;
   if (![users, rounds].every((number) => Number.isInteger(number) && number > 0))
     return '--users and --rounds must be whole numbers from 1 on';
-  if (flags.publish && flags.only !== undefined) return '--publish writes a whole run: leave out --only';
+  if (flags.publish && flags.only !== undefined && flags.only !== 'scale')
+    return '--publish writes a whole run: leave out --only';
   return WRK === undefined ? 'wrk must be installed: apt-get install wrk' : undefined;
 }
 
 const isWanted = (part: string) => flags.only === undefined || flags.only === part;
+
+async function scale(folder: string): Promise<void> {
+  const sizes = process.argv.some((word) => word.startsWith('--users')) ? [users] : SIZES;
+  const text = await measureScale(folder, sizes, onProgress);
+  onProgress('');
+  console.log(text);
+  if (flags.publish) publishScale(text);
+}
 
 async function bench(folder: string): Promise<void> {
   onProgress('making the data and starting the servers');
@@ -80,7 +94,7 @@ else if (wrong !== undefined) {
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-bench-'));
   try {
-    await bench(folder);
+    await (flags.only === 'scale' ? scale(folder) : bench(folder));
   } finally {
     await stopAll();
     rmSync(folder, { recursive: true, force: true });

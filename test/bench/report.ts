@@ -77,6 +77,12 @@ export function publish(report: string, rows: readonly MeasuredRow[]): void {
   replaceBetweenMarkers('README.md', headline(rows));
 }
 
+/** Writes the table of sizes into the guide. */
+export function publishScale(table: string): void {
+  const about = `Measured on ${new Date().toISOString().slice(0, 10)} with ${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${process.version}.`;
+  replaceBetweenMarkers('src/guides/capacity.md', `${about}\n\n${table}`);
+}
+
 const [START, END] = ['<!-- bench:start -->', '<!-- bench:end -->'];
 
 function replaceBetweenMarkers(name: string, text: string): void {

@@ -82,7 +82,7 @@ export const stop = ({ child }: Server) => stopChild(child);
 export const stopAll = () => Promise.all([...running].map(stopChild));
 
 const VITRINE = join(import.meta.dirname, '../../src/vitrine.js');
-const BUILT = join(import.meta.dirname, '../../dist/vitrine.js');
+export const BUILT = join(import.meta.dirname, '../../dist/vitrine.js');
 /** A command line of Vitrine. */
 export const vitrine = (...args: string[]) => [process.execPath, VITRINE, ...args];
 /** A lookup that each contender answers. */
@@ -94,6 +94,9 @@ export const startVitrine = (database: string, env: Record<string, string> = {})
 /** The program that npm and the image run. */
 export const startBuilt = (database: string, env: Record<string, string>) =>
   start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, PROBE);
+/** With any data. */
+export const startScaled = (database: string, env: Record<string, string>) =>
+  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, '/readyz');
 export const BEHIND_PROXY = { TRUST_PROXY: 'loopback' };
 
 export const peerFile = (name: string) => join(import.meta.dirname, 'peers', `${name}.ts`);

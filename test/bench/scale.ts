@@ -1,0 +1,240 @@
+// `npm run bench -- --only scale`: what each command costs with 10,000, 100,000 and 1,000,000 users, for the guide on capacity.
+import { execFile } from 'node:child_process';
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { havePostgres, startCluster } from '../support/postgres-rig.ts';
+import { execute } from './contenders.ts';
+import { load, type Target } from './load.ts';
+import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
+
+const LOAD_SECONDS = 3;
+/** PostgreSQL is filled with this many at most: it takes twice as long. */
+const MOST_IN_POSTGRES = 1_000_000;
+
+/** The cells of a row, by its name. */
+type Column = Map<string, string>;
+
+/** Makes a process print its CPU seconds and the most memory that it had. */
+const TELL = `data:text/javascript,process.on('exit', () => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  process.stderr.write('\\nused ' + (userCPUTime + systemCPUTime) / 1e6 + ' ' + maxRSS / 1024);
+})`;
+
+interface Usage {
+  readonly cpu: number;
+  readonly rss: number;
+  /** Bytes that lay in the folders at most. */
+  readonly peak: number;
+}
+
+/** The rows, and the cells of each size. */
+export async function measureScale(
+  folder: string,
+  sizes: readonly number[],
+  onProgress: (text: string) => void,
+) {
+  await execute(['npm', 'run', '--silent', 'build']);
+  const columns: Column[] = [];
+  for (const users of sizes) {
+    onProgress(`${users} users`);
+    columns.push(await measureSize(join(folder, String(users)), users));
+  }
+  const names = [...new Set(columns.flatMap((column) => [...column.keys()]))];
+  const head = ['', ...sizes.map((users) => `${users.toLocaleString('en')} users`)];
+  const rows = names.map((name) => [name, ...columns.map((column) => column.get(name) ?? '')]);
+  const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+async function measureSize(folder: string, users: number): Promise<Column> {
+  const column: Column = new Map();
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary, { recursive: true });
+  const [records, night, database] = ['all.ndjson', 'night.ndjson', 'site.db'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  await execute([process.execPath, BUILT, 'samples', '--users', String(users), records]);
+  await writeNight(records, night);
+  column.set('records as NDJSON', megabytes(statSync(records).size));
+  const run = (...args: string[]) =>
+    measure(folder, ['--database-url', database, ...args], { SQLITE_TMPDIR: temporary });
+  const own = () => sizeOf(records) + sizeOf(night);
+
+  const first = await measureCommand(run, 'import', records);
+  column.set('import: CPU, memory', shown(first));
+  column.set('database file', megabytes(statSync(database).size));
+  column.set('import: disk at most', megabytes(first.peak - own()));
+  const before = statSync(database).size;
+  const nightly = await measureCommand(run, 'import', night);
+  column.set('update of 1% of the users: CPU, memory', shown(nightly));
+  column.set('update of 1%: disk beside the file', megabytes(nightly.peak - own() - before));
+  column.set('count', shown(await measureCommand(run, 'count')));
+  column.set('snapshot', shown(await measureCommand(run, 'snapshot', join(folder, 'copy.db'))));
+  column.set('check', shown(await measureCommand(run, 'check')));
+  column.set(
+    'takedown of one user',
+    shown(await measureCommand(run, 'takedown', '--family', 'portfolio', firstUser(records))),
+  );
+  await measureServing(column, database, users);
+  if (havePostgres && users <= MOST_IN_POSTGRES) await measurePostgres(column, records, night);
+  return column;
+}
+
+const measureCommand = async (run: (...args: string[]) => Promise<Usage>, name: string, ...args: string[]) =>
+  await run(name, ...args);
+
+/** Every hundredth user has another text. */
+async function writeNight(records: string, night: string): Promise<void> {
+  async function* changed() {
+    let profiles = 0;
+    for await (const line of createInterface({ input: createReadStream(records) }))
+      if (line.includes('"username":') && profiles++ % 100 === 0)
+        yield `${JSON.stringify({ ...JSON.parse(line), location: 'elsewhere' })}\n`;
+  }
+  await pipeline(Readable.from(changed()), createWriteStream(night));
+}
+
+function firstUser(records: string): string {
+  const line = readFileSync(records, { encoding: 'utf8' })
+    .slice(0, 1_000_000)
+    .split('\n')
+    .find((text) => text.includes('"username":') && text.includes('"totalShots":'));
+  return JSON.parse(line ?? '{}').username;
+}
+
+/** Runs a command, and looks at its folder while it runs. */
+async function measure(folder: string, args: readonly string[], env: Record<string, string>): Promise<Usage> {
+  const [flag = '', url = '', name = '', ...others] = args;
+  let peak = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, folderSize(folder));
+  }, 100);
+  try {
+    const stderr = await new Promise<string>((resolve, reject) => {
+      execFile(
+        process.execPath,
+        ['--import', TELL, BUILT, name, flag, url, ...others],
+        { env: { ...process.env, ...env }, maxBuffer: 1 << 28 },
+        (error, _, text) => (error ? reject(error) : resolve(text)),
+      );
+    });
+    const [, cpu, rss] = /^used (\S+) (\S+)/m.exec(stderr) ?? [];
+    return { cpu: Number(cpu), rss: Number(rss), peak };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
+const folderSize = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).reduce(
+    (sum, name) => sum + sizeOf(join(folder, name)),
+    0,
+  );
+
+async function measureServing(column: Column, database: string, users: number): Promise<void> {
+  const list: Target = {
+    before: '/b/api/username/',
+    users,
+    after: '/shots',
+    addresses: await writeAddresses(database, '/shots'),
+  };
+  const page: Target = { ...list, addresses: await writeAddresses(database, '', '/people/b/') };
+  const one = await startScaled(database, {});
+  column.set('start to the first response', `${Math.round(one.startMs)} ms`);
+  if (dropCaches()) column.set('lists, cold page cache: responses/s', await rate([one], list));
+  pageIn(one);
+  column.set('lists, warm: responses/s, CPU each', await rate([one], list));
+  column.set('pages of people, warm: responses/s, CPU each', await rate([one], page));
+  await stop(one);
+  const two = await startScaled(database, { WORKERS: '2' });
+  pageIn(one.child.exitCode === null ? one : two);
+  column.set('lists, WORKERS=2: responses/s', await rate([two], list));
+  await stop(two);
+}
+
+async function rate([server]: readonly [Server], target: Target): Promise<string> {
+  const before = cpuTime(server.child.pid);
+  const { requests, seconds, failed } = await load(server.port, target, LOAD_SECONDS, 7);
+  const cpu = (cpuTime(server.child.pid) - before) / requests;
+  if (failed > 0) throw new Error(`${failed} requests failed`);
+  return `${Math.round(requests / seconds).toLocaleString('en')}, ${cpu.toFixed(0)} µs`;
+}
+
+/** An address for each of some users, spread over all of them. */
+async function writeAddresses(database: string, after: string, before = '/b/api/username/'): Promise<string> {
+  const { default: Database } = await import('better-sqlite3');
+  const db = new Database(database, { readonly: true });
+  const names = db
+    .prepare<[], string>("SELECT user_key FROM profiles WHERE family = 'portfolio' ORDER BY etag LIMIT 20000")
+    .pluck()
+    .all();
+  db.close();
+  const file = `${database}${after.replaceAll('/', '-')}${before.replaceAll('/', '-')}.txt`;
+  writeFileSync(file, names.map((name) => `${before}${encodeURIComponent(name)}${after}\n`).join(''));
+  return file;
+}
+
+/** Only root may. */
+function dropCaches(): boolean {
+  try {
+    writeFileSync('/proc/sys/vm/drop_caches', '3');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function measurePostgres(column: Column, records: string, night: string): Promise<void> {
+  const cluster = await startCluster();
+  try {
+    const url = cluster.url(await cluster.createDatabase());
+    const folder = join(records, '..');
+    for (const [name, file] of [
+      ['PostgreSQL, import: CPU with the server, memory of the command', records],
+      ['PostgreSQL, update of 1%: CPU with the server', night],
+    ] as const) {
+      const before = postgresCpu();
+      const usage = await measure(folder, ['--database-url', url, 'import', file], {});
+      column.set(name, shown({ ...usage, cpu: usage.cpu + postgresCpu() - before }));
+    }
+  } finally {
+    await cluster.remove();
+  }
+}
+
+/** CPU seconds of all PostgreSQL processes, also of those that have ended and were waited for. */
+function postgresCpu(): number {
+  const ticks = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+        if (!stat.includes('(postgres)')) return [];
+        const fields = stat
+          .replace(/^.*\) /, '')
+          .split(' ')
+          .map(Number);
+        return [fields[11], fields[12], fields[13], fields[14]].map((value) => value ?? 0);
+      } catch {
+        return [];
+      }
+    });
+  return ticks.reduce((sum, value) => sum + value, 0) / 100;
+}
+
+const shown = ({ cpu, rss }: Usage) =>
+  `${cpu < 10 ? cpu.toFixed(1) : Math.round(cpu)} s, ${Math.round(rss)} MB`;
+const megabytes = (bytes: number) => `${Math.round(Math.max(bytes, 0) / 1e6).toLocaleString('en')} MB`;
