@@ -1,4 +1,5 @@
 // The explorer's files, the card and the sample pictures over HTTP. Single answers are in fixtures/cases/explorer.txt.
+
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { promisify } from 'node:util';
 import { Script } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
 import { fixture, ROOT, readRecords, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
 import { blog, folio } from '../support/records.ts';
@@ -190,7 +192,11 @@ test('the explorer and the OpenAPI document begin with users of the data, also a
     const documented = Object.values<{ get: Operation }>(paths).map(({ get }) =>
       Object.values(get.parameters[0]?.examples ?? {}).map(({ value }) => value),
     );
-    expect(documented).toEqual([people.microblog, ...Array(4).fill(people.portfolio)]);
+    const lookups = { query: 1, path: 2 };
+    const expected = VARIANT_NAMES.map((name) => VARIANTS[name]).flatMap(({ style, family }) =>
+      Array(lookups[style]).fill(people[family]),
+    );
+    expect(documented).toEqual(expected);
     return people;
   };
   expect(await namesOn()).toEqual({ microblog: [], portfolio: ['three', 'seven'] });

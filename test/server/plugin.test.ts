@@ -184,8 +184,11 @@ describe('a good guest', () => {
     [{ variant: 'b' }, 'vitrine: the option `database` must name a SQLite file or a postgres:// address'],
     [{ databse: 'site.db', variant: 'b' }, 'vitrine: there is no option `databse`: did you mean `database`?'],
     [{ database: 'x', variant: 'b', rateLimit: '5/1m' }, 'vitrine: there is no option `rateLimit`'],
-    [{ database: 'x' }, 'vitrine: the option `variant` must be a, b, c, not undefined'],
-    [{ database: 'x', variant: 'd' }, 'vitrine: the option `variant` must be a, b, c, not d'],
+    [{ database: 'x' }, `vitrine: the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not undefined`],
+    [
+      { database: 'x', variant: 'z' },
+      `vitrine: the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not z`,
+    ],
     [
       { database: 'x', variant: 'b', takedownStatus: '418' },
       'vitrine: the option `takedownStatus` must be one of 404, 410, not "418"',
