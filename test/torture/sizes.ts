@@ -311,6 +311,14 @@ const COMMANDS: readonly SizeCase[] = [
     'microblog',
     ...Array.from({ length: users }, (_, index) => `user${index + 1}`),
   ]),
+  over('takedown, of a list', 500, (folder, users, database) => [
+    'takedown',
+    ...database,
+    '--family',
+    'microblog',
+    '--users',
+    namesOf(folder, users),
+  ]),
   over('publish', 100, (folder, _, database) => [
     'publish',
     join(folder, 'out'),

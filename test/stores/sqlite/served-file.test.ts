@@ -311,6 +311,38 @@ test('takedowns that cannot be read after a change are those of before', async (
   expect(events.at(-1)?.message).toMatch(/lacks takedowns of the file that is served/);
 });
 
+test.runIf(process.platform === 'linux')(
+  'neither a start nor a change of the data nor another file reads the list of takedowns',
+  async () => {
+    const path = copyOf(database);
+    const db = new Database(path);
+    db.exec(`INSERT INTO takedowns (hash, entry, family, kind, since)
+      WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 60000)
+      SELECT printf('%064d', id), printf('%064d', id), 'portfolio', 'item', '2026-01-01' FROM n;
+      INSERT INTO takedown_marks (mark) VALUES ('one')`);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+    expect(statSync(path).size).toBeGreaterThan(8_000_000);
+    const readBytes = () => Number(/^rchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+    const next = copyOf(path);
+    const began = readBytes();
+    const { reader, poll, has, events } = await serveHere(path);
+    const other = new Database(path);
+    other.exec('UPDATE vitrine SET generation = generation + 1');
+    other.pragma('wal_checkpoint(TRUNCATE)');
+    other.close();
+    await poll(2);
+    renameSync(next, path);
+    await poll(2);
+    expect([await has('ada'), events.map(({ type }) => type), reader.version()]).toEqual([
+      true,
+      ['data-changed', 'data-swapped'],
+      3,
+    ]);
+    expect(readBytes() - began).toBeLessThan(2_000_000);
+  },
+);
+
 test('what a first import has committed is served by the next lookup, without a poll', async () => {
   const path = join(tempFolder(), 'site.db');
   const { poll, has } = await serveHere(path);
