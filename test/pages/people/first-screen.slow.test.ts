@@ -112,7 +112,7 @@ describeInBrowser('the first screen', (eye) => {
     }
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.locator('.copy').first().click();
-    await page.getByText('Copied', { exact: true }).waitFor();
+    await page.locator('.copy', { hasText: 'Copied' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
   });
 
