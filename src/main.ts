@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import process from 'node:process';
 import { getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
-import type { Process } from './cli/context.ts';
+import type { Figures, Process } from './cli/context.ts';
 import { runProgram } from './cli/program.ts';
 import { printable } from './records/printable.ts';
 import type { ServerHandlers } from './server/serve.ts';
@@ -24,6 +24,7 @@ const io: Process = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  figures: readFigures,
   ids: [process.pid, ...(cluster.isWorker ? [process.ppid] : [])],
   becomeServer,
   stopSignal: (signals = STOP_SIGNALS) => stopSignal(...signals),
@@ -60,6 +61,16 @@ function becomeServer({ onIgnoredSignal, onUncaught }: ServerHandlers): void {
     process.on('uncaughtException', (error) => onUncaught(describeUncaught(error)));
   // SIGUSR1 does nothing: see vitrine.js.
   for (const signal of ['SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => onIgnoredSignal(signal));
+}
+
+function readFigures(): Figures {
+  // The system counts blocks of 512 bytes.
+  const { userCPUTime, systemCPUTime, fsWrite } = process.resourceUsage();
+  return {
+    seconds: Number(process.uptime().toFixed(3)),
+    cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
+    bytesWritten: fsWrite * 512,
+  };
 }
 
 /** Aborted by the first of these signals; the second one ends the process at once. */

@@ -9,12 +9,22 @@ import { CommandFailed, DONE } from '../stores/explain.ts';
 export interface Process extends ServerProcess {
   readonly stdin: AsyncIterable<Buffer>;
   readonly stderr: Terminal;
+  /** What the process has taken so far. */
+  readonly figures: () => Figures;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
   /** From now on a signal ends the process at once, as by default: for work that cannot be interrupted, and is undone by itself. */
   readonly endBySignal: () => void;
   /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
+}
+
+/** What a command took. What the server of a PostgreSQL database takes for it is not in them. */
+export interface Figures {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** To disks: not what went into memory only. */
+  readonly bytesWritten: number;
 }
 
 /** What a command did, for people and for programs. */
@@ -64,13 +74,13 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
       const { result = null } = outcome ?? {};
       const command = commandName();
       // The same members for every command; notes are the other lines that people see on standard error.
-      const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes };
+      const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes, figures: io.figures() };
       (stdoutIsData ? io.stderr : io.stdout).write(`${safeJson(line)}\n`);
     }
     return exitCode;
   }
 
-  const stderr = json ? collecting(notes) : quiet ? quietly(io.stderr) : io.stderr;
+  const stderr = json ? collecting(notes, io.stderr, quiet) : quiet ? quietly(io.stderr) : io.stderr;
   const keepStdoutForData = () => {
     stdoutIsData = true;
   };
@@ -78,9 +88,10 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
   return { context, end };
 }
 
-/** Without progress, and with every line kept. */
-const collecting = (notes: string[]): Terminal => ({
-  isQuiet: true,
+/** Every line is kept. Only progress is shown. */
+const collecting = (notes: string[], progress: Terminal, isQuiet: boolean): Terminal => ({
+  isQuiet,
+  progress,
   write: (text) => void notes.push(...text.split('\n').filter(Boolean)),
 });
 

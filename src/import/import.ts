@@ -8,9 +8,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
+import { counted as textCount } from '../records/printable.ts';
 import { errorMessage } from '../records/thrown.ts';
 import { type LinesOutput, openLines } from '../stores/output.ts';
 import type { Load, RemovalLimit, Tallies } from '../stores/sql/load.ts';
+import type { StepListener } from '../stores/steps.ts';
 import type { Writer } from '../stores/writer.ts';
 import { readRecords } from './formats/detect.ts';
 import { type Entry, FormatError, NoRecordsError } from './formats/entry.ts';
@@ -25,7 +27,6 @@ import {
   displayName,
   encodePlace,
   type FaultReport,
-  type Progress,
   type Warnings,
 } from './report.ts';
 import type { Terminal } from './terminal.ts';
@@ -71,18 +72,20 @@ export async function importFiles(
   const mender = createMender(options);
   const unused = createUnused();
   const counts: Counts = { bytes: 0, records: 0 };
-  const show = (phase: Progress['phase']) => shown.progress({ phase, totalBytes, ...counts });
+  const onStep: StepListener = (step, size) =>
+    shown.step(`writing ${textCount(counts.records, 'record')}: ${step}`, size);
   const load = await writer.load({
     replace,
     maxRemoved,
     skipInvalid,
     onMisfit: report.misfit,
+    onStep,
     beforeCommit: () => rejects?.sync(),
   });
   let tallies: Tallies | undefined;
   try {
     const adder = new Adder({ load, report, warnings, unused, mender, ...options });
-    const onChunk = () => show('reading');
+    const onChunk = () => shown.progress({ totalBytes, ...counts });
     for await (const { file, batch } of readFiles({ ...options, files }, map, counts, onChunk)) {
       counts.records += batch.length;
       for (const entry of batch) await adder.add(entry, encodePlace(file, entry.line));
@@ -93,7 +96,6 @@ export async function importFiles(
     await nextTurn();
     options.signal?.throwIfAborted();
     options.onWriting?.();
-    show('writing');
     // Owners and names are checked once every record is good.
     if (report.count() > 0 && !skipInvalid) await load.abandon();
     else tallies = await load.finish(dryRun ? 'try' : 'commit');

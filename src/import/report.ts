@@ -13,7 +13,6 @@ import type { Entry } from './formats/entry.ts';
 import { bar, createReport, megabytes, secondsLeft, type Terminal } from './terminal.ts';
 
 export interface Progress {
-  readonly phase: 'reading' | 'writing';
   readonly bytes: number;
   /** Unknown if standard input is among the files. */
   readonly totalBytes: number | undefined;
@@ -22,13 +21,11 @@ export interface Progress {
 
 export function createImportReport(out: Terminal) {
   const report = createReport(out);
-  const progress = (now: Progress) =>
-    report.show((seconds) => describe(now, seconds), { transient: now.phase === 'writing' });
+  const progress = (now: Progress) => report.show((seconds) => describe(now, seconds));
   return { ...report, progress };
 }
 
-function describe({ phase, bytes, totalBytes, records }: Progress, seconds: number): string {
-  if (phase === 'writing') return `writing ${counted(records, 'record')} …`;
+function describe({ bytes, totalBytes, records }: Progress, seconds: number): string {
   const speed = `${counted(records, 'record')}, ${Math.round(records / seconds)}/s`;
   if (totalBytes === undefined || totalBytes === 0) return `reading  ${megabytes(bytes)}  ${speed}`;
   const share = Math.min(bytes / totalBytes, 1);

@@ -29,6 +29,7 @@ import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
 import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-media.ts';
 import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
+import { noStep } from './steps.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -176,13 +177,16 @@ export async function advance(db: SqlAdapter, condition: string): Promise<void> 
  * are undefined if the import was refused; `changes` is the number of records that it changed.
  */
 export async function importStaged(db: SqlAdapter, options: LoadOptions, ending: LoadOutcome) {
+  const { onStep = noStep } = options;
   const tallies = await merge(db, options);
   if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
   const changes = Object.values(tallies).reduce(
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,
     0,
   );
+  onStep('words of names');
   if ((await countRows(db, 'SELECT generation FROM vitrine')) === 0) await db.run(FILL_WORDS);
+  onStep('changes');
   // The first import counts even when it was empty: with it the database is ready to be served.
   await advance(db, changes > 0 ? 'true' : 'generation = 0');
   await db.run(`UPDATE vitrine SET last_run = ${db.now}`);

@@ -66,7 +66,8 @@ async function openSession(files: readonly CaseFile[]) {
       .replaceAll(server?.url ?? '\0', 'URL')
       .replaceAll(site.url, 'SITE')
       .replaceAll(new URL(site.url).host, 'HOST')
-      .replaceAll(/(?<=\.)[0-9a-f]{12}(?=\.(?:css|js)\b)/g, 'HASH');
+      .replaceAll(/(?<=\.)[0-9a-f]{12}(?=\.(?:css|js)\b)/g, 'HASH')
+      .replaceAll(/(?<="figures":){[^}]*}/g, '{…}');
 
   const locate = (word: string) =>
     names.has(word)

@@ -19,7 +19,7 @@ import { COMMANDS } from '../../src/cli/program.ts';
 import { explain } from '../../src/stores/explain.ts';
 import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from '../support/files.ts';
 import { executeSql, newPath } from '../support/importing.ts';
-import { databaseOf, done, run, vitrine } from '../support/rig.ts';
+import { databaseOf, done, run, spawned, vitrine } from '../support/rig.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),
@@ -143,6 +143,21 @@ test('an export to standard output reports on standard error', async () => {
   expect([code, stdout]).toEqual([0, plain]);
   expect(JSON.parse(stderr)).toMatchObject({ command: 'export', ok: true, result: { file: null } });
   expect((await run(['export', '--database-url', path, '--quiet'])).stdout).toBe(plain);
+});
+
+test('with --json a command says what it took', async () => {
+  const { stdout } = await spawned([
+    'import',
+    '--database-url',
+    newPath(),
+    '--json',
+    fixture('portfolio.ndjson'),
+  ]);
+  const { figures } = JSON.parse(stdout);
+  expect(Object.keys(figures)).toEqual(['seconds', 'cpuSeconds', 'bytesWritten']);
+  expect(figures.seconds).toBeGreaterThan(0);
+  expect(figures.cpuSeconds).toBeGreaterThan(0);
+  expect(Number.isInteger(figures.bytesWritten)).toBe(true);
 });
 
 test('a server with --quiet logs warnings only', async () => {

@@ -141,6 +141,7 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   }),
   // On a busy machine a command would show its progress.
   stderr: { isQuiet: true, write: (text) => stderr.push(text) },
+  figures: () => ({ seconds: 0, cpuSeconds: 0, bytesWritten: 0 }),
   ids: [],
   becomeServer() {},
   stopSignal: () => new AbortController().signal,

@@ -6,6 +6,7 @@ import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
+import { noStep } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
@@ -100,11 +101,16 @@ async function finish(
   options: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
+  options.onStep?.('waiting for other imports');
   await stage.end();
   await lockWriters(client);
   const { tallies, changes, commits } = await importStaged(sqlAdapter(client), options, ending);
+  const { onStep = noStep } = options;
+  onStep('compressing');
   if (commits) await packAnswers(client);
+  onStep('statistics');
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');
+  onStep(commits ? 'to the disk' : 'undoing the trial');
   await client.query(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;
 }

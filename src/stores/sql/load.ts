@@ -4,6 +4,7 @@ import type { KindName } from '../../records/kinds.ts';
 import type { Row } from '../../records/normalise.ts';
 import { StoreError } from '../errors.ts';
 import type { Awaitable } from '../reader.ts';
+import type { StepListener } from '../steps.ts';
 
 export interface LoadOptions {
   /** The loaded records replace everything of the families they belong to. */
@@ -14,6 +15,8 @@ export interface LoadOptions {
   readonly skipInvalid: boolean;
   /** Called with each row that is valid by itself but does not fit the rest. */
   readonly onMisfit: (misfit: Misfit) => Awaitable<void>;
+  /** Called with the name of each step of `finish`. */
+  readonly onStep?: StepListener | undefined;
   /** Called before the load is committed, which it stops by an error. */
   readonly beforeCommit?: () => void;
 }

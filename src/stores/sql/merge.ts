@@ -12,6 +12,7 @@ import {
   type KindName,
   perKind,
 } from '../../records/kinds.ts';
+import { noStep } from '../steps.ts';
 import { addToCount } from './counts.ts';
 import {
   type LoadOptions,
@@ -37,38 +38,46 @@ import { settleStaged } from './unnamed-media.ts';
 /** Undefined when the import is refused for misfits; the caller then rolls back. */
 export async function merge(
   db: SqlAdapter,
-  { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
+  { replace, maxRemoved, skipInvalid, onMisfit, onStep = noStep }: LoadOptions,
 ): Promise<Tallies | undefined> {
   const tallies = noTallies();
   let misfits = 0;
   const isRefused = () => misfits > 0 && !skipInvalid;
+  onStep('sorting');
   for (const index of INDEXES) await db.run(index);
   const staged = await Array.fromAsync(db.rows<[string]>('SELECT DISTINCT kind FROM staged'));
   const kinds = new Set(staged.map(([kind]) => Number(kind)));
   for (const family of FAMILIES) {
     const statements = statementsFor(family);
     if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
+    const { plural: items } = KINDS[findKind(family, 'item')];
+    onStep(`${family} names and repeated ids`);
     await db.run('DELETE FROM touched');
     await db.run(statements.dropRepeats);
     const takenDown = await skipTakenDown(db, family);
     await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
     const served = await servedIn(db, findKind(family, 'profile'));
+    onStep(`${family} profiles`);
     const profiles = await move(db, statements.profiles(served), replace);
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
+    onStep(`owners of ${items}`);
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
-    const items = await move(db, statements.items, replace);
-    tallies[findKind(family, 'item')] = { ...items, takenDown: takenDown.items };
+    onStep(items);
+    const moved = await move(db, statements.items, replace);
+    tallies[findKind(family, 'item')] = { ...moved, takenDown: takenDown.items };
+    onStep('pictures');
     await settleStaged(db, findKind(family, 'profile'), statements.profileKind);
     await settleStaged(db, findKind(family, 'item'), statements.itemKind);
     const removals = [
       countRemoval(findKind(family, 'profile'), profiles),
-      countRemoval(findKind(family, 'item'), items),
+      countRemoval(findKind(family, 'item'), moved),
     ];
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await addToCount(db, findKind(family, 'profile'), profiles.new - profiles.removed);
-    await addToCount(db, findKind(family, 'item'), items.new - items.removed);
+    await addToCount(db, findKind(family, 'item'), moved.new - moved.removed);
+    onStep(`lists of ${items}`);
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);

@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { SqlAdapter } from '../sql/sql-adapter.ts';
+import { noStep } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { type OpenDatabase, openForWriting, openMigrated, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';
@@ -167,7 +168,10 @@ async function finish(
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
   if (isFirst) db.exec('DROP INDEX items_by_id');
   const { tallies, commits } = await importStaged(sqlAdapter(db), options, ending);
+  const { onStep = noStep } = options;
+  if (isFirst && commits) onStep('index of ids');
   if (isFirst && commits) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
+  onStep(commits ? 'to the disk' : 'undoing the trial');
   db.exec(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;
 }

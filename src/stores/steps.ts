@@ -1,0 +1,13 @@
+// How long work says what it is doing: a listener is called as each step begins.
+
+/** What is known of a step, beside its name. */
+export interface StepSize {
+  /** Bytes that it reads or writes: many of them take long. */
+  readonly bytes?: number | undefined;
+  /** The file that it fills. */
+  readonly file?: string | undefined;
+}
+
+export type StepListener = (name: string, size?: StepSize) => void;
+
+export const noStep: StepListener = () => {};

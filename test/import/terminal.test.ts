@@ -1,0 +1,74 @@
+// What a long command shows of its steps. Off a terminal it shows nothing in its first ten seconds, so outputs do not depend on time.
+import { openSync, readFileSync, statSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { createReport } from '../../src/import/terminal.ts';
+import { fixture, tempFile } from '../support/files.ts';
+import { newPath } from '../support/importing.ts';
+import { importInto, processWith } from '../support/rig.ts';
+
+test('off a terminal, a step is shown once nothing was shown for ten seconds', () => {
+  let time = 0;
+  const lines: string[] = [];
+  using report = createReport({ write: (text) => lines.push(text) }, { now: () => time });
+  report.step('one');
+  time = 9999;
+  report.step('two');
+  expect(lines).toEqual([]);
+  time = 10_000;
+  report.step('three');
+  report.step('four');
+  time = 20_000;
+  report.show((seconds) => `shown after ${seconds} s`);
+  expect(lines).toEqual(['three …\n', 'shown after 20 s\n']);
+});
+
+test('a step that blocks the process is shown all the same, with its share of the file', () => {
+  const output = tempFile('progress.txt', '');
+  const half = tempFile('half', Buffer.alloc(30e6));
+  const fd = openSync(output, 'a');
+  using report = createReport({ fd, write() {} }, { lineMs: 10 });
+  report.step('copying', { bytes: 60e6, file: half });
+  // Nothing else runs in this thread until the line is there.
+  const deadline = performance.now() + 20_000;
+  while (statSync(output).size === 0 && performance.now() < deadline);
+  expect(readFileSync(output, 'utf8')).toMatch(/^copying {2}█{12}░{12} 50%( …|, \d+ s), \d+ s left\n/);
+});
+
+test('an import names the steps of its writing', async () => {
+  const lines: string[] = [];
+  const out = { isTTY: true, write: (text: string) => lines.push(text) };
+  await importInto(newPath(), [fixture('portfolio.ndjson')], '', { out });
+  const steps = lines.flatMap((line) => /: (.*) …/.exec(line)?.[1] ?? []);
+  expect(steps).toEqual([
+    'sorting',
+    'portfolio names and repeated ids',
+    'portfolio profiles',
+    'owners of shots',
+    'shots',
+    'pictures',
+    'lists of shots',
+    'words of names',
+    'changes',
+    'index of ids',
+    'to the disk',
+  ]);
+});
+
+test('with --json progress is shown, and with --quiet it is not', async () => {
+  const run = async (...more: string[]) => {
+    const stdout: Buffer[] = [];
+    const lines: string[] = [];
+    const io = {
+      ...processWith({}, stdout, []),
+      stdin: Readable.from([readFileSync(fixture('portfolio.ndjson'))]),
+      stderr: { isTTY: true, write: (text: string) => lines.push(text) },
+    };
+    await runProgram(io, ['import', '--database-url', newPath(), '-', '--json', ...more]);
+    expect(JSON.parse(Buffer.concat(stdout).toString()).notes).toEqual([]);
+    return lines.join('');
+  };
+  expect(await run()).toContain('lists of shots …');
+  expect(await run('--quiet')).toBe('');
+});
