@@ -45,11 +45,17 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     throw new UsageError('standard input can be read once only');
   const { importFiles, openInputs } = await import('../import/import.ts');
   const { summary } = await import('../import/report.ts');
-  const { stdin, stderr: out, endBySignal: onWriting } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
   const signal = context.stopSignal();
-  const options = { ...flags, files, stdin, signal, out, onWriting };
+  const options = {
+    ...flags,
+    files,
+    stdin: context.stdin,
+    signal,
+    out: context.stderr,
+    onWriting: context.endBySignal,
+  };
   const refuse = (error: unknown): never => {
     throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   };
@@ -62,8 +68,8 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     options,
     inputs,
   ).catch(refuse);
-  for (const warning of warnings) out.write(`warning: ${warning}\n`);
-  for (const note of notes) out.write(`${note}\n`);
+  for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`);
+  for (const note of notes) context.stderr.write(`${note}\n`);
   const result = {
     records,
     faulty,

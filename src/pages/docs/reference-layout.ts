@@ -49,17 +49,25 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
     ),
     people: look.people(root, 'People'),
     explorer: markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`,
-    pages: markup`${Object.entries(PAGES).map(([path, name]) => markup`<a href="${root}${path}"${name === title && markup` aria-current="page"`}>${name}</a>\n`)}`,
+    pages: markup`${Object.entries(PAGES).map(([path, name]) => pageLink(root + path, name, name === title))}`,
     contents: markup`${sections.map(contentsEntry)}`,
     main: markup`<main id="main" tabindex="-1" data-address="${serverUrl(config)}/">
 ${lead}
-${sections.map(({ id, title, body }) => markup`<section id="${id}" aria-labelledby="${id}-title">${heading(2, id, title)}\n${body}</section>\n`)}</main>`,
+${sections.map(sectionMarkup)}</main>`,
     footer: look.footer(),
   });
 }
 
+const pageLink = (href: string, name: string, isCurrent: boolean) =>
+  markup`<a href="${href}"${isCurrent && markup` aria-current="page"`}>${name}</a>\n`;
+
 const contentsEntry = ({ id, title, parts }: Section) =>
-  markup`<li><a href="#${id}">${curly(title)}</a>${parts.length > 0 && markup`<ul>${parts.map(([part, name]) => markup`<li><a href="#${part}">${curly(name)}</a></li>`)}</ul>`}</li>\n`;
+  markup`<li>${contentsLink([id, title])}${parts.length > 0 && markup`<ul>${parts.map((part) => markup`<li>${contentsLink(part)}</li>`)}</ul>`}</li>\n`;
+
+const contentsLink = ([id, title]: Section['parts'][number]) => markup`<a href="#${id}">${curly(title)}</a>`;
+
+const sectionMarkup = ({ id, title, body }: Section) =>
+  markup`<section id="${id}" aria-labelledby="${id}-title">${heading(2, id, title)}\n${body}</section>\n`;
 
 /** A heading with a link to the part that it heads; the part has the id, and is labelled by the heading. */
 export const heading = (level: 2 | 3, id: string, title: string) => {

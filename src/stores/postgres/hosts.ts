@@ -29,6 +29,7 @@ export async function openHosts(
   observe: StoreListener,
   { createPool = createReadPool, pause = delay } = {},
 ) {
+  let started = false;
   const address = parsePostgresUrl(url);
   const report = createReports(observe);
   const hosts = address.hosts.map((where) => createHost(address, where, onPoll, createPool));
@@ -37,7 +38,6 @@ export async function openHosts(
   });
   const warning = () => warnOfPrimaries(hosts);
   const close = async () => void (await Promise.all(hosts.map((host) => host.close())));
-  let started = false;
 
   function onPoll(host: Host, wasUp: boolean | undefined): void {
     choice.update(host);
@@ -141,8 +141,9 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
 
 async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay): Promise<TextRow> {
   const tried = new Set<Host>();
+  const deadline = performance.now() + WAIT_MS;
   let failure: string | undefined;
-  for (const deadline = performance.now() + WAIT_MS; ; ) {
+  for (;;) {
     const host = choice.choose(tried);
     if (host === undefined) {
       // Wait for a host to return; fail at once if all have been down for longer.

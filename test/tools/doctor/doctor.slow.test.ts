@@ -1,7 +1,7 @@
 // The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CHECKS, diagnose } from '../../../src/tools/doctor/doctor.ts';
-import type { Send } from '../../../src/tools/doctor/site.ts';
+import type { ExaminedSite, Send } from '../../../src/tools/doctor/site.ts';
 import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { withoutProxy } from '../../support/fronts.ts';
@@ -16,6 +16,10 @@ beforeAll(async () => {
     DATABASE_URL: await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson')),
   });
 });
+
+const LOOKUPS = { profile: '/p', items: '/i' };
+/** The parts of a site that one check reads. A part with a wrong name does not compile. */
+const siteWith = (parts: Partial<ExaminedSite>) => parts as ExaminedSite;
 
 /** What nginx is told in addition to the correct configuration, or instead of it. */
 interface Change {
@@ -238,7 +242,7 @@ describe('a deployment with a rate limit', () => {
       return { status: 404, headers: {}, body: Buffer.from(''), all: () => [`"default";r=${left};t=60`] };
     };
     const origin = new URL('https://profiles.example.org');
-    const finding = await check.run({ send, lookups: () => ({}), nobody: 'nobody', origin } as never);
+    const finding = await check.run(siteWith({ send, lookups: () => LOOKUPS, unusedName: 'nobody', origin }));
     expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
   });
 });
@@ -276,7 +280,7 @@ test.each<[what: string, url: string, headers: Record<string, string>, state: st
     all: (name) => [(headers as Record<string, string>)[name] ?? ''],
   });
   const check = CHECKS.find(({ name }) => name === 'pictures') as (typeof CHECKS)[number];
-  const finding = await check.run({ send, origin, user: 'ada', profile: '/p', items: '/i' } as never);
+  const finding = await check.run(siteWith({ send, origin, user: 'ada', ...LOOKUPS }));
   expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
 });
 
@@ -291,7 +295,7 @@ test.each([
     all: () => [cacheControl],
   });
   const check = CHECKS.find(({ name }) => name === 'error caching') as (typeof CHECKS)[number];
-  const finding = await check.run({ send, lookups: () => ({ profile: '/p' }), unusedName: 'x' } as never);
+  const finding = await check.run(siteWith({ send, lookups: () => LOOKUPS, unusedName: 'x' }));
   expect(finding.text).toContain(words);
 });
 
