@@ -109,12 +109,18 @@ async function openSession(files: readonly CaseFile[]) {
   }
 
   async function curl({ words, pattern }: Step): Promise<string> {
-    const { path, method, headers } = readCurl(words);
-    const asking = ask(server as LocalServer, path, { method, headers });
-    return await asking.then(
-      (reply) => settle([String(reply.status), ...describeReply(reply, pattern)]),
-      (error) => settle([error.code]),
-    );
+    const { paths, method, headers } = readCurl(words);
+    const replies = new Map<string, string>();
+    for (const path of paths) {
+      const reply = await ask(server as LocalServer, path, { method, headers }).then(
+        (reply) => [String(reply.status), ...describeReply(reply, pattern)],
+        (error) => [error.code],
+      );
+      replies.set(path, settle(reply));
+    }
+    const [first = '', ...others] = new Set(replies.values());
+    if (others.length === 0) return first;
+    return [...replies].map(([path, reply]) => `${path}\n${reply}`).join('');
   }
 
   async function sql({ line }: Step): Promise<string> {
@@ -179,8 +185,10 @@ async function openSite(files: readonly CaseFile[]) {
 function readCurl(words: readonly string[]) {
   const fields = words.filter((_, index) => words[index - 1] === '-H');
   const method = words[words.indexOf('-X') + 1];
-  const path = words.find((word, index) => !/^-[HX]$/.test(word) && !/^-[HX]$/.test(words[index - 1] ?? ''));
-  return { path: path ?? '', method: words.includes('-X') ? method : 'GET', headers: readFields(fields) };
+  const paths = words.filter(
+    (word, index) => !/^-[HX]$/.test(word) && !/^-[HX]$/.test(words[index - 1] ?? ''),
+  );
+  return { paths, method: words.includes('-X') ? method : 'GET', headers: readFields(fields) };
 }
 
 const readFields = (fields: readonly string[]): Record<string, string> =>

@@ -34,7 +34,7 @@ export function parseTranscripts(text: string): Transcript[] {
       const title = part.slice(0, part.indexOf('\n'));
       // A blank line stands before the next case.
       const content = part.slice(title.length + 1, index === length - 1 ? undefined : -1);
-      const [script = '', ...rest] = content.split(/^-- (.+) --\n/m);
+      const [script = '', ...rest] = content.split(/^-- (.+?) --(?:\n| (?=.))/m);
       const steps = [...script.matchAll(/^\$ (.*)$/gm)].map(([, line = '']) => parseStep(line));
       return { title, steps, files: pairs(rest) };
     });
@@ -43,9 +43,12 @@ export function parseTranscripts(text: string): Transcript[] {
 /** The text of one case: each command with what it printed below it, and then the files. */
 export function formatTranscript({ title, steps, files }: Transcript, outputs: readonly string[]): string {
   const ran = steps.map(({ line }, index) => `$ ${line}\n${outputs[index] ?? ''}`);
-  const given = files.map(({ name, text }) => `-- ${name} --\n${text}`);
+  const given = files.map(({ name, text }) => `-- ${name} --${isOneLine(text) ? ' ' : '\n'}${text}`);
   return `=== ${title}\n${ran.join('')}${given.length === 0 ? '' : `\n${given.join('')}`}`;
 }
+
+/** It stands on the line of the file's name. */
+const isOneLine = (text: string) => /^[^\n]+\n$/.test(text);
 
 function parseStep(line: string): Step {
   const [, program = '', output = ''] = /^(.*?)((?: \| grep .*| > \/dev\/null| &)?)$/.exec(line) ?? [];
