@@ -1,5 +1,6 @@
 // `vitrine check`
 import { shownDatabase } from '../config/database-url.ts';
+import { showSteps } from '../import/terminal.ts';
 import { CommandFailed, explain } from '../stores/explain.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
 import { notifyChanges } from '../tools/notify/notifying.ts';
@@ -15,7 +16,8 @@ export const command = (context: CommandContext) =>
       const shown = shownDatabase(url);
       const repaired = repair ? await repairDatabase(url) : undefined;
       if (repair) await notifyChanges(url, context);
-      const { faults, counts } = await checkDatabase(url).catch((error: unknown) => {
+      const check = showSteps(context.stderr, (onStep) => checkDatabase(url, onStep));
+      const { faults, counts } = await check.catch((error: unknown) => {
         if (repaired === undefined) throw error;
         const [reason] = explain(error).lines;
         throw new CommandFailed(

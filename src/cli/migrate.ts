@@ -1,5 +1,6 @@
 // `vitrine migrate`
 import { shownDatabase } from '../config/database-url.ts';
+import { showSteps } from '../import/terminal.ts';
 import { migrateDatabase } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
@@ -14,7 +15,9 @@ export const command = (context: CommandContext) =>
     .addHelpText('after', examples('vitrine migrate', 'vitrine migrate --compact'))
     .action(async ({ compact, ...flags }: SettingFlags & { compact: boolean }) => {
       const url = chooseDatabase(flags, context);
-      const { traces, ...result } = await migrateDatabase(url, { compact });
+      const { traces, ...result } = await showSteps(context.stderr, (onStep) =>
+        migrateDatabase(url, { compact, onStep }),
+      );
       const { from, to } = result;
       const what =
         from === to ? `has schema ${to} already` : `was migrated from schema ${from} to schema ${to}`;

@@ -1,5 +1,6 @@
 // `vitrine restore`
 import { shownDatabase } from '../config/database-url.ts';
+import { showSteps } from '../import/terminal.ts';
 import { counted } from '../records/printable.ts';
 import { restoreDatabase } from '../stores/open.ts';
 import { notifyChanges } from '../tools/notify/notifying.ts';
@@ -19,7 +20,9 @@ export const command = (context: CommandContext) =>
     .action(async (file: string, { check, ...flags }: SettingFlags & { check: boolean }) => {
       const url = chooseDatabase(flags, context);
       // No signal is caught: each statement may take long, and a run that is killed changes nothing.
-      const { counts, takenDown, warning } = await restoreDatabase(url, file, { check });
+      const { counts, takenDown, warning } = await showSteps(context.stderr, (onStep) =>
+        restoreDatabase(url, file, { check, onStep }),
+      );
       if (!check) await notifyChanges(url, context);
       if (warning !== undefined) context.stderr.write(`${warning}\n`);
       const { users, items } = takenDown;

@@ -1,5 +1,6 @@
 // `vitrine snapshot`
 
+import { showSteps } from '../import/terminal.ts';
 import { snapshotDatabase } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import {
@@ -22,10 +23,8 @@ export const command = (context: CommandContext) =>
     .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
     .action(async (target: string, flags: SettingFlags & { keep?: number }) => {
       requireName(target, 'a snapshot');
-      const { file, removed, warnings } = await snapshotDatabase(
-        chooseDatabase(flags, context),
-        target,
-        flags,
+      const { file, removed, warnings } = await showSteps(context.stderr, (onStep) =>
+        snapshotDatabase(chooseDatabase(flags, context), target, { ...flags, onStep }),
       );
       for (const warning of warnings) context.stderr.write(`${warning}\n`);
       const lines = [`snapshot written to ${file}`, ...removed.map((old) => `removed ${old}`)];

@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { StepSize } from '../stores/steps.ts';
+import type { StepListener, StepSize } from '../stores/steps.ts';
 import type { ClockSettings, ClockStep } from './step-clock.ts';
 
 export interface Terminal {
@@ -74,6 +74,15 @@ export function createReport(out: Terminal, { now = () => performance.now(), lin
       if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
     },
   };
+}
+
+/** Shows the steps of an action. */
+export async function showSteps<T>(
+  out: Terminal,
+  action: (onStep: StepListener) => T | Promise<T>,
+): Promise<T> {
+  using report = createReport(out);
+  return await action(report.step);
 }
 
 // A thread takes 45 ms of CPU and 18 MB of memory: commands that will end soon do without.

@@ -6,6 +6,7 @@ import type { Archive, CheckResult } from './sql/archive.ts';
 import type { MigrationResult } from './sql/migrations.ts';
 import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
 import type { DatedSnapshot } from './sqlite/snapshot.ts';
+import { noStep, type StepListener } from './steps.ts';
 import type { Writer } from './writer.ts';
 
 /** For `await using`, which closes the store at the end of the block. */
@@ -58,9 +59,9 @@ async function openTrialWriter(url: string): Promise<StoreHandle<Writer>> {
 export const openArchive = async (url: string): Promise<StoreHandle<Archive>> =>
   closing(await (await reading(url)).openArchive(url));
 
-export async function checkDatabase(url: string): Promise<CheckResult> {
+export async function checkDatabase(url: string, onStep = noStep): Promise<CheckResult> {
   await using archive = await openArchive(url);
-  return await archive.check();
+  return await archive.check(onStep);
 }
 
 /** Makes locks of files, each for as long as this process has it, however that ends; undefined while another process does. */
@@ -72,11 +73,11 @@ export async function loadLocks(): Promise<(path: string) => Disposable | undefi
 /** `traces` says that unused space holds deleted data; `compact` ends that. */
 export async function migrateDatabase(
   url: string,
-  { compact = false }: { readonly compact?: boolean } = {},
+  { compact = false, onStep = noStep }: { readonly compact?: boolean; readonly onStep?: StepListener } = {},
 ): Promise<MigrationResult & { readonly traces?: string | undefined }> {
-  if (!isPostgresUrl(url)) return (await import('./sqlite/write.ts')).migrateFile(url, compact);
+  if (!isPostgresUrl(url)) return (await import('./sqlite/write.ts')).migrateFile(url, compact, onStep);
   if (compact) throw new StoreError('Only a SQLite file can be written anew. PostgreSQL has VACUUM FULL.');
-  return (await import('./postgres/write.ts')).migrateDatabase(url);
+  return (await import('./postgres/write.ts')).migrateDatabase(url, onStep);
 }
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
@@ -89,15 +90,15 @@ export async function repairDatabase(url: string): Promise<number> {
 export async function snapshotDatabase(
   url: string,
   target: string,
-  { keep }: { readonly keep?: number | undefined } = {},
+  { keep, onStep = noStep }: { readonly keep?: number | undefined; readonly onStep?: StepListener } = {},
 ): Promise<DatedSnapshot> {
   if (isPostgresUrl(url))
     throw new StoreError(
       'Only a SQLite file can be copied by snapshot. For PostgreSQL use `vitrine export` or pg_dump.',
     );
   const { datedSnapshot, snapshot } = await import('./sqlite/snapshot.ts');
-  if (keep !== undefined) return datedSnapshot(url, target, keep);
-  snapshot(url, target);
+  if (keep !== undefined) return datedSnapshot(url, target, keep, onStep);
+  snapshot(url, target, onStep);
   return { file: target, removed: [], warnings: [] };
 }
 

@@ -1,12 +1,13 @@
 // What a long command shows of its steps. Off a terminal it shows nothing in its first ten seconds, so outputs do not depend on time.
 import { openSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { createReport } from '../../src/import/terminal.ts';
 import { fixture, tempFile } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
-import { importInto, processWith } from '../support/rig.ts';
+import { databaseOf, done, importInto, processWith } from '../support/rig.ts';
 
 test('off a terminal, a step is shown once nothing was shown for ten seconds', () => {
   let time = 0;
@@ -71,4 +72,27 @@ test('with --json progress is shown, and with --quiet it is not', async () => {
   };
   expect(await run()).toContain('lists of shots …');
   expect(await run('--quiet')).toBe('');
+});
+
+test.each([
+  ['check', [], /checking the file .*checking owners .*checking lists .*checking names /s],
+  ['snapshot', ['x.db'], /copying /],
+  ['restore', ['x.db'], /copying .*checking lists .*replacing /s],
+  ['migrate', ['--compact'], /writing the file anew .*erasing deleted data: 100%/s],
+])('%s names its steps', async (name, args, steps) => {
+  const url = await databaseOf(fixture('portfolio.ndjson'));
+  const copy = join(dirname(url), 'x.db');
+  if (name === 'restore') await done(['snapshot', '--database-url', url, copy]);
+  const lines: string[] = [];
+  const stderr = { isTTY: true, write: (text: string) => lines.push(text) };
+  const words = args.map((word) => (word === 'x.db' ? copy : word));
+  const code = await runProgram({ ...processWith({}, [], []), stderr }, [
+    name,
+    '--database-url',
+    url,
+    ...words,
+  ]);
+  expect([code, lines.join('')]).toEqual([0, expect.stringMatching(steps)]);
+  // The line of progress is gone before the report is printed.
+  expect(lines.at(-1)).toBe('\r\x1b[K');
 });

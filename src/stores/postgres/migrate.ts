@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts';
 import { ADD_NAME, findLacking, renameBody, STORED_NAMES } from '../sql/list-names.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
@@ -15,16 +16,21 @@ const MIGRATIONS = listMigrations('postgres');
 export const { refuseUnfit } = MIGRATIONS;
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
-export const migrate = (client: pg.Client, name: string): Promise<MigrationResult> =>
-  describeErrors(name, () => inTransaction(client, 'BEGIN', () => migrateLocked(client, name)));
+export const migrate = (client: pg.Client, name: string, onStep = noStep): Promise<MigrationResult> =>
+  describeErrors(name, () => inTransaction(client, 'BEGIN', () => migrateLocked(client, name, onStep)));
 
-async function migrateLocked(client: pg.Client, name: string): Promise<MigrationResult> {
+async function migrateLocked(
+  client: pg.Client,
+  name: string,
+  onStep: StepListener,
+): Promise<MigrationResult> {
   if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
     throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   const from = await readSchema(client);
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
   for (const { version, sql } of MIGRATIONS.due(from)) {
+    onStep(`migration ${version}`, { bytes: Number.POSITIVE_INFINITY });
     await client.query(sql());
     if (version === 9) await packAnswers(client);
     if (version === 10) await setWords(client);

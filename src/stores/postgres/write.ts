@@ -6,7 +6,7 @@ import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
-import { noStep } from '../steps.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
@@ -20,9 +20,9 @@ export async function openWriter(url: string): Promise<Writer> {
 }
 
 /** Makes the tables or brings them to the current schema; many nodes may do so at once. */
-export async function migrateDatabase(url: string): Promise<MigrationResult> {
+export async function migrateDatabase(url: string, onStep: StepListener): Promise<MigrationResult> {
   const { client, name } = await openPrimary(url);
-  return await migrate(client, name).finally(() => client.end());
+  return await migrate(client, name, onStep).finally(() => client.end());
 }
 
 /** For loads that are tried only: makes and migrates nothing. Undefined when there are no tables yet. */

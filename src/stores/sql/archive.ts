@@ -1,6 +1,7 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns and fetches of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import type { Awaitable, Counts } from '../reader.ts';
+import { noStep } from '../steps.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
 import { readCounts } from './counts.ts';
 import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
@@ -29,10 +30,15 @@ interface ArchiveOptions {
   readonly toStoreError: (error: unknown) => Error;
   /** What is wrong with the file itself, a sentence each. */
   readonly findDamage?: () => readonly string[];
+  /** How large it is, if that is known. */
+  readonly bytes?: number;
   readonly close: () => Awaitable<void>;
 }
 
-export function createArchive(adapter: Rows, { toStoreError, findDamage = () => [], close }: ArchiveOptions) {
+export function createArchive(
+  adapter: Rows,
+  { toStoreError, findDamage = () => [], bytes = Number.POSITIVE_INFINITY, close }: ArchiveOptions,
+) {
   const db = {
     ...adapter,
     async *rows<Row extends TextRow>(sql: string) {
@@ -44,10 +50,12 @@ export function createArchive(adapter: Rows, { toStoreError, findDamage = () => 
     },
   };
   return {
-    async check(): Promise<CheckResult> {
+    async check(onStep = noStep): Promise<CheckResult> {
+      onStep('checking the file', { bytes });
       const damage = findDamage();
       if (damage.length > 0) return { faults: damage, counts: undefined };
-      return { faults: await findFaults(db), counts: await readCounts(db) };
+      const faults = await findFaults(db, (name) => onStep(`checking ${name}`, { bytes }));
+      return { faults, counts: await readCounts(db) };
     },
     counts: () => readCounts(db),
     takedowns: () => readTakedowns(db),

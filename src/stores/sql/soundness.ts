@@ -53,10 +53,18 @@ const REPAIR = 'run `vitrine check --repair`';
 const REIMPORT = 'import the file of `vitrine export` again';
 
 /** What is wrong, a sentence each. */
-export async function findFaults(db: Rows): Promise<string[]> {
+export async function findFaults(db: Rows, onStep: (name: string) => void): Promise<string[]> {
+  const describe = (step: string, ...found: Parameters<typeof describeRows>) => {
+    onStep(step);
+    return describeRows(...found);
+  };
   const misplaced = [
-    await describeRows(db.rows(OWNERLESS), 'items have no owner'),
-    await describeRows(db.rows(misfiled(db.member)), 'records are filed under values they do not hold'),
+    await describe('owners', db.rows(OWNERLESS), 'items have no owner'),
+    await describe(
+      'records',
+      db.rows(misfiled(db.member)),
+      'records are filed under values they do not hold',
+    ),
   ].filter((fault) => fault !== undefined);
   // What lists are made of must be right before they can be compared.
   if (misplaced.length > 0) return misplaced;
@@ -64,16 +72,23 @@ export async function findFaults(db: Rows): Promise<string[]> {
   for (const family of FAMILIES) queries.push(await wrongRows(db, family));
   const all = (kind: 'profiles' | 'lists') => queries.map((query) => query[kind]).join(' UNION ALL ');
   return [
-    await describeRows(
+    await describe(
+      'profiles',
       db.rows(all('profiles')),
       'profiles do not match their record or have the ETag of another text',
       REPAIR,
     ),
-    await describeRows(db.rows(all('lists')), 'lists do not match the items', REPAIR),
-    await describeRows(findAllWrongBodies(db), 'answers do not match their compressed form', REPAIR),
-    await describeRows(db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
-    await describeRows(findUnsearchable(db), 'users are not found by their names', REPAIR),
-    await describeRows(
+    await describe('lists', db.rows(all('lists')), 'lists do not match the items', REPAIR),
+    await describe(
+      'compressed answers',
+      findAllWrongBodies(db),
+      'answers do not match their compressed form',
+      REPAIR,
+    ),
+    await describe('counts', db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
+    await describe('names', findUnsearchable(db), 'users are not found by their names', REPAIR),
+    await describe(
+      'fields',
       db.rows(withOtherMembers(db.memberNames)),
       'records do not have the fields of this version',
       REIMPORT,

@@ -1,10 +1,11 @@
 // Connections to a SQLite file: opening it for writing or reading.
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { errorCode } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import {
@@ -86,21 +87,25 @@ function removeForeignIndex(path: string): void {
 }
 
 /** Opens an existing file, brought to the current schema. */
-export function openMigrated(path: string): { readonly db: OpenDatabase; readonly result: MigrationResult } {
+export function openMigrated(
+  path: string,
+  onStep?: StepListener,
+): { readonly db: OpenDatabase; readonly result: MigrationResult } {
   refuseMissing(path);
   let result: MigrationResult | undefined;
   const db = open(path, path, WRITING, (opened) => {
-    result = prepareForWriting(opened, path);
+    result = prepareForWriting(opened, path, onStep);
   });
   return { db, result: result as MigrationResult };
 }
 
-function prepareForWriting(db: OpenDatabase, path: string): MigrationResult {
+function prepareForWriting(db: OpenDatabase, path: string, onStep = noStep): MigrationResult {
   refuseForeign(db, path);
   enterWalMode(db, path);
   // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
   db.pragma('secure_delete = ON');
-  const result = migrate(db);
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+  const result = migrate(db, (version) => onStep(`migration ${version}`, { bytes }));
   addLists(db);
   // A migration may have written most of the file.
   if (result.from > 0 && result.from !== result.to) emptyLog(db);

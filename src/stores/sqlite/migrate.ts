@@ -9,13 +9,14 @@ import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 const MIGRATIONS = listMigrations('');
 
 /** All migrations that are due, in one transaction. Where none is, it waits for no other writer. */
-export function migrate(db: Database): MigrationResult {
+export function migrate(db: Database, onVersion: (version: number) => void): MigrationResult {
   const schema = readSchema(db);
   if (schema === MIGRATIONS.current) return { from: schema, to: schema };
   return db
     .transaction(() => {
       const from = readSchema(db);
       for (const { version, sql } of MIGRATIONS.due(from)) {
+        onVersion(version);
         db.exec(sql());
         db.pragma(`application_id = ${APPLICATION_ID}`);
         db.pragma(`user_version = ${version}`);

@@ -12,6 +12,7 @@ import { forgetChanges, keepsNames } from '../sql/changes.ts';
 import type { RemovalCounts } from '../sql/removal.ts';
 import { addMark, adoptTakedowns } from '../sql/takedown-changes.ts';
 import { DOUBT_ALL, removeUnnamed } from '../sql/unnamed-media.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors } from './errors.ts';
@@ -24,6 +25,7 @@ import { change } from './write.ts';
 
 export interface RestoreOptions {
   readonly check: boolean;
+  readonly onStep?: StepListener;
 }
 
 interface RestoreOutcome {
@@ -38,15 +40,21 @@ export interface RestoreResult extends RestoreOutcome {
 
 const NOTHING: RemovalCounts = { users: 0, items: 0 };
 
-export async function restore(path: string, file: string, { check }: RestoreOptions): Promise<RestoreResult> {
+export async function restore(
+  path: string,
+  file: string,
+  { check, onStep = noStep }: RestoreOptions,
+): Promise<RestoreResult> {
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
   const existing = statSync(path, { throwIfNoEntry: false });
   if (isSameFile(statSync(file), existing)) throw new StoreError(`${file} is the database itself.`);
   using copy = openReplacement(path, isAbandoned(basename(path)));
-  using opened = await prepare(copy.path, path, file);
+  using opened = await prepare(copy.path, path, file, onStep);
   const { counts } = opened;
   if (check) return { counts, takenDown: NOTHING, warning: undefined };
+  onStep('checking the database');
   using live = openLive(path);
+  onStep('replacing what it holds');
   return { counts, ...(await replaceContents(live, path, copy.path)) };
 }
 
@@ -55,11 +63,12 @@ async function prepare(
   copyPath: string,
   path: string,
   file: string,
+  onStep: StepListener,
 ): Promise<Disposable & { readonly counts: Counts }> {
   try {
-    const db = copySnapshot(file, path, copyPath);
+    const db = copySnapshot(file, path, copyPath, onStep);
     const archive = openArchive(copyPath);
-    const { faults, counts } = await archive.check();
+    const { faults, counts } = await archive.check(onStep);
     await archive.close();
     if (counts === undefined || faults.length > 0)
       throw new StoreError(`${file} is not sound: ${faults.join('; ')}`);
@@ -72,10 +81,10 @@ async function prepare(
   }
 }
 
-function copySnapshot(file: string, path: string, copyPath: string): OpenDatabase {
+function copySnapshot(file: string, path: string, copyPath: string, onStep: StepListener): OpenDatabase {
   using source = openToCopy(file);
   if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
-  vacuumInto(source, { path: file, target: path, unfinished: copyPath });
+  vacuumInto(source, { path: file, target: path, unfinished: copyPath, onStep });
   const copy = openForWriting(copyPath);
   if (copy.prepare('SELECT generation FROM vitrine').pluck().get() === 0) throw unimported(copyPath);
   return copy;

@@ -6,18 +6,19 @@ import { basename, extname, join } from 'node:path';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 import { isOldUnfinished, isUnfinished, openReplacement } from '../output.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { type OpenDatabase, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
-export function snapshot(path: string, target: string): void {
+export function snapshot(path: string, target: string, onStep = noStep): void {
   if (isFolder(target)) throw new StoreError(`${target} is a folder: name a file in it, or give --keep.`);
   using db = openForReading(path, path);
   refuseSame(path, target);
   using copy = openReplacement(target, isAbandoned(basename(target).replace(DATED, '')));
   // It makes a file without a write-ahead log, which read-only media cannot hold.
-  vacuumInto(db, { path, target, unfinished: copy.path });
+  vacuumInto(db, { path, target, unfinished: copy.path, onStep });
   // Other runs take a copy that no process reads for one that was given up.
   using reading = openForReading(copy.path, target);
   reading.exec('BEGIN; SELECT generation FROM vitrine');
@@ -51,12 +52,17 @@ export interface DatedSnapshot {
  * A snapshot in a folder, named for its database and time. Only `keep` of them stay; the oldest go when the new one is
  * whole.
  */
-export function datedSnapshot(path: string, folder: string, keep: number): DatedSnapshot {
+export function datedSnapshot(
+  path: string,
+  folder: string,
+  keep: number,
+  onStep?: StepListener,
+): DatedSnapshot {
   if (!isFolder(folder)) throw new StoreError(`${folder} is not a folder: create it first.`);
   const name = snapshotName(path);
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const file = join(folder, `${name}-${time}.db`);
-  snapshot(path, file);
+  snapshot(path, file, onStep);
   const isDated = (found: string) =>
     found.startsWith(`${name}-`) && /^\d{8}T\d{6}Z\.db$/.test(found.slice(name.length + 1));
   const dated = readdirSync(folder).filter(isDated).sort();
@@ -99,10 +105,18 @@ interface CopyPaths {
   readonly path: string;
   readonly target: string;
   readonly unfinished: string;
+  readonly onStep?: StepListener | undefined;
 }
 
-export function vacuumInto(db: OpenDatabase, { path, target, unfinished }: CopyPaths): void {
+/** What a copy has at most. */
+const USED_BYTES = `
+  SELECT (page_count - freelist_count) * page_size
+  FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`;
+
+export function vacuumInto(db: OpenDatabase, { path, target, unfinished, onStep = noStep }: CopyPaths): void {
   try {
+    const bytes = db.prepare<[], number>(USED_BYTES).pluck().get();
+    onStep(`copying ${path}`, { bytes, file: unfinished });
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');
     db.prepare('VACUUM INTO ?').run(unfinished);

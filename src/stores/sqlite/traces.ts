@@ -6,6 +6,7 @@ import { fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'n
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import type { ShareListener } from '../sql/unnamed-media.ts';
+import type { StepListener } from '../steps.ts';
 import type { OpenDatabase } from './connect.ts';
 import { emptyLog } from './log.ts';
 
@@ -102,10 +103,17 @@ export function describeTraces(db: OpenDatabase, path: string): string | undefin
 }
 
 /** Writes the whole file anew, without its unused space. */
-export async function compact(db: OpenDatabase, path: string): Promise<string | undefined> {
+export async function compact(
+  db: OpenDatabase,
+  path: string,
+  onStep: StepListener,
+): Promise<string | undefined> {
+  onStep('writing the file anew', { bytes: statSync(path).size });
   const reason = rewrite(db);
   if (reason !== undefined) return `${path} could not be written anew: ${reason}.`;
-  const left = await eraseTraces(db, path);
+  const left = await eraseTraces(db, path, (share) =>
+    onStep(`erasing deleted data: ${Math.floor(share * 100)}%`),
+  );
   if (left === undefined) db.exec('UPDATE vitrine SET holds_traces = 0');
   emptyLog(db);
   return left;

@@ -5,7 +5,7 @@ import { StoreError } from '../errors.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { SqlAdapter } from '../sql/sql-adapter.ts';
-import { noStep } from '../steps.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { type OpenDatabase, openForWriting, openMigrated, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';
@@ -25,10 +25,10 @@ export function openWriter(path: string): Writer {
 }
 
 /** Brings an existing file to the current schema. */
-export async function migrateFile(path: string, isCompacting: boolean) {
-  const { db, result } = openMigrated(path);
+export async function migrateFile(path: string, isCompacting: boolean, onStep: StepListener) {
+  const { db, result } = openMigrated(path, onStep);
   using _closed = db;
-  const failure = isCompacting ? await compact(db, path) : undefined;
+  const failure = isCompacting ? await compact(db, path, onStep) : undefined;
   if (failure !== undefined) throw new StoreError(failure);
   return { ...result, traces: describeTraces(db, path) };
 }
