@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { computeEtag } from '../../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../../src/records/kinds.ts';
 import type { Row } from '../../src/records/normalise.ts';
+import { MEMBERS } from '../../src/records/schemas.ts';
 import { NoDataError } from '../../src/stores/errors.ts';
 import { checkDatabase, openArchive, openReader, openWriter } from '../../src/stores/open.ts';
 import type { LoadOptions, Misfit, Tallies } from '../../src/stores/sql/load.ts';
@@ -18,6 +19,9 @@ import { bodyOf, exported } from '../support/importing.ts';
 import { newDatabase, storeName } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
 
+/** The text of a record with all members of its kind, as `vitrine check` wants it. */
+const recordOf = (kind: KindName, values: Readonly<Record<string, string>>) =>
+  JSON.stringify({ ...Object.fromEntries(Object.keys(MEMBERS[kind]).map((name) => [name, ''])), ...values });
 const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({
   kind,
   id,
@@ -25,7 +29,7 @@ const profile = (id: string, userKey: string, more = '', kind: KindName = 'micro
   words: JSON.stringify([userKey]),
   owner: '',
   date: '',
-  record: JSON.stringify({ id, username: userKey, name: '', more }),
+  record: recordOf(kind, { id, username: userKey, bio: more }),
 });
 const item = (id: string, owner: string, date: string, more = '', kind: KindName = 'post'): Row => ({
   kind,
@@ -34,7 +38,7 @@ const item = (id: string, owner: string, date: string, more = '', kind: KindName
   words: '',
   owner,
   date,
-  record: JSON.stringify({ id, owner, date, more }),
+  record: recordOf(kind, { id, [kind === 'post' ? 'user' : 'user_id']: owner, date, token_id: more }),
 });
 const day = (number: number) => `2024-01-${String((number % 28) + 1).padStart(2, '0')} 00:00:00`;
 
