@@ -20,8 +20,8 @@ import { load, type Target } from './load.ts';
 import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
 
 const LOAD_SECONDS = 3;
-/** PostgreSQL is filled with this many at most: it takes twice as long. */
-const MOST_IN_POSTGRES = 1_000_000;
+/** PostgreSQL is filled with this many at most: it takes three times as long. */
+const MOST_IN_POSTGRES = 100_000;
 
 /** The cells of a row, by its name. */
 type Column = Map<string, string>;

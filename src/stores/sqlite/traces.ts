@@ -44,9 +44,11 @@ function eraseSlice(db: OpenDatabase, path: string, at: number, onShare: ShareLi
     if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return at;
     const file = openRaw(path);
     const { size } = fstatSync(file);
+    const pageSize = db.pragma('page_size', { simple: true }) as number;
+    if (size >= MOST_PAGES * pageSize) throw new Error('so large a file must be compacted for that');
     const bytes = slice.subarray(0, Math.min(SLICE, size - at));
     readSync(file, bytes, 0, bytes.length, at);
-    eraseGaps(file, bytes, at, db.pragma('page_size', { simple: true }) as number);
+    eraseGaps(file, bytes, at, pageSize);
     onShare(size === 0 ? 1 : (at + bytes.length) / size);
     if (at + bytes.length < size) return at + bytes.length;
     fsyncSync(file);
@@ -65,9 +67,13 @@ function eraseGaps(file: number, bytes: Buffer, at: number, pageSize: number): v
   }
 }
 
-/** The lengths of the head of a page, by its first byte. No page of another kind begins with them: those begin with the number of a page. */
+/**
+ * The lengths of the head of a page, by its first byte. A page of another kind begins with the number of a page, so its first
+ * byte is less than 2 while there are fewer pages than MOST_PAGES.
+ */
 const HEADS: Readonly<Record<number, number>> = { 2: 12, 5: 12, 10: 8, 13: 8 };
 const FILE_HEAD = 100;
+const MOST_PAGES = 2 ** 25;
 
 /** The bytes of a page between its pointers and its rows. */
 export function findGap(page: Buffer, isFirst: boolean): [from: number, to: number] {
