@@ -18,7 +18,7 @@ import {
 import { serveHere } from '../support/serve-here.ts';
 import { toBytes } from './bytes.ts';
 import { readInPieces } from './read-in-pieces.ts';
-import type { CaseFile, Step, Transcript } from './transcript.ts';
+import { alternativesOf, type CaseFile, type Step, type Transcript } from './transcript.ts';
 
 interface SiteAnswer {
   readonly status: number;
@@ -34,8 +34,17 @@ const FIRST = 'site.ndjson';
 export async function runCase({ steps, files }: Transcript): Promise<string[]> {
   await using session = await openSession(files);
   const outputs: string[] = [];
-  for (const step of steps) outputs.push(await session.run(step));
+  for (const step of steps) outputs.push(await runAlternatives(step, session.run));
   return outputs;
+}
+
+/** What all commands of a line with braces print: once if it is the same, or else below each command. */
+async function runAlternatives(step: Step, run: (step: Step) => Promise<string>): Promise<string> {
+  const outputs = new Map<string, string>();
+  for (const alternative of alternativesOf(step)) outputs.set(alternative.line, await run(alternative));
+  const [first = '', ...others] = new Set(outputs.values());
+  if (others.length === 0) return first;
+  return [...outputs].map(([line, output]) => `${line}\n${output}`).join('');
 }
 
 async function openSession(files: readonly CaseFile[]) {
@@ -109,18 +118,12 @@ async function openSession(files: readonly CaseFile[]) {
   }
 
   async function curl({ words, pattern }: Step): Promise<string> {
-    const { paths, method, headers } = readCurl(words);
-    const replies = new Map<string, string>();
-    for (const path of paths) {
-      const reply = await ask(server as LocalServer, path, { method, headers }).then(
-        (reply) => [String(reply.status), ...describeReply(reply, pattern)],
-        (error) => [error.code],
-      );
-      replies.set(path, settle(reply));
-    }
-    const [first = '', ...others] = new Set(replies.values());
-    if (others.length === 0) return first;
-    return [...replies].map(([path, reply]) => `${path}\n${reply}`).join('');
+    const { path, method, headers } = readCurl(words);
+    const asking = ask(server as LocalServer, path, { method, headers });
+    return await asking.then(
+      (reply) => settle([String(reply.status), ...describeReply(reply, pattern)]),
+      (error) => settle([error.code]),
+    );
   }
 
   async function sql({ line }: Step): Promise<string> {
@@ -185,10 +188,8 @@ async function openSite(files: readonly CaseFile[]) {
 function readCurl(words: readonly string[]) {
   const fields = words.filter((_, index) => words[index - 1] === '-H');
   const method = words[words.indexOf('-X') + 1];
-  const paths = words.filter(
-    (word, index) => !/^-[HX]$/.test(word) && !/^-[HX]$/.test(words[index - 1] ?? ''),
-  );
-  return { paths, method: words.includes('-X') ? method : 'GET', headers: readFields(fields) };
+  const path = words.find((word, index) => !/^-[HX]$/.test(word) && !/^-[HX]$/.test(words[index - 1] ?? ''));
+  return { path: path ?? '', method: words.includes('-X') ? method : 'GET', headers: readFields(fields) };
 }
 
 const readFields = (fields: readonly string[]): Record<string, string> =>

@@ -50,6 +50,13 @@ export function formatTranscript({ title, steps, files }: Transcript, outputs: r
 /** It stands on the line of the file's name. */
 const isOneLine = (text: string) => /^[^\n]+\n$/.test(text);
 
+/** A command for each word between braces, as in `curl /{a,b}`. */
+export function alternativesOf(step: Step): Step[] {
+  const [, before, words = '', after] = /^([^|{]*)\{([^{} ]*,[^{} ]*)\}(.*)$/.exec(step.line) ?? [];
+  if (before === undefined) return [step];
+  return words.split(',').flatMap((word) => alternativesOf(parseStep(`${before}${word}${after}`)));
+}
+
 function parseStep(line: string): Step {
   const [, program = '', output = ''] = /^(.*?)((?: \| grep .*| > \/dev\/null| &)?)$/.exec(line) ?? [];
   const words = [...program.matchAll(/(?:'[^']*'|[^' ])+/g)].map(([word]) => word.replaceAll("'", ''));
