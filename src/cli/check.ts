@@ -3,6 +3,7 @@ import { shownDatabase } from '../config/database-url.ts';
 import { showSteps } from '../import/terminal.ts';
 import { CommandFailed, explain } from '../stores/explain.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
+import { UNKNOWN_SIZE } from '../stores/steps.ts';
 import { notifyChanges } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
@@ -14,7 +15,7 @@ export const command = (context: CommandContext) =>
     .action(async ({ repair, ...flags }: SettingFlags & { repair: boolean }) => {
       const url = chooseDatabase(flags, context);
       const shown = shownDatabase(url);
-      const repaired = repair ? await repairDatabase(url) : undefined;
+      const repaired = repair ? await repairShown(url, context) : undefined;
       if (repair) await notifyChanges(url, context);
       const check = showSteps(context.stderr, (onStep) => checkDatabase(url, onStep));
       const { faults, counts } = await check.catch((error: unknown) => {
@@ -35,3 +36,9 @@ export const command = (context: CommandContext) =>
         failure: sound ? undefined : failure,
       });
     });
+
+const repairShown = (url: string, { stderr }: CommandContext) =>
+  showSteps(stderr, (onStep) => {
+    onStep('repairing', UNKNOWN_SIZE);
+    return repairDatabase(url);
+  });

@@ -1,12 +1,13 @@
 // `vitrine media`: the copies of pictures. The command that fetches them has a file of its own.
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
-import { megabytes } from '../import/terminal.ts';
+import { megabytes, showSteps } from '../import/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
 import { CommandFailed } from '../stores/explain.ts';
 import { openArchive, openWriter } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import type { Archive, MediaSummary } from '../stores/sql/archive.ts';
+import { UNKNOWN_SIZE } from '../stores/steps.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
@@ -33,7 +34,10 @@ const createRelink = (context: CommandContext): Command =>
       const place = findMediaPlace(flags, context);
       await using writer = await openNotifying(place.database, context, { mustExist: true });
       const mediaUrl = await linkingUrl(place);
-      const relinked = await writer.relink(mediaUrl);
+      const relinked = await showSteps(context.stderr, (onStep) => {
+        onStep('linking the copies', UNKNOWN_SIZE);
+        return writer.relink(mediaUrl);
+      });
       const summary = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
       context.report({ summary, result: { mediaUrl, relinked } });
     });

@@ -10,4 +10,7 @@ export interface StepSize {
 
 export type StepListener = (name: string, size?: StepSize) => void;
 
+/** For a step of unknown size, such as what a PostgreSQL server does. */
+export const UNKNOWN_SIZE: StepSize = { bytes: Number.POSITIVE_INFINITY };
+
 export const noStep: StepListener = () => {};

@@ -75,7 +75,10 @@ test('with --json progress is shown, and with --quiet it is not', async () => {
 });
 
 test.each([
+  ['check', ['--repair'], /repairing .*checking the file /s],
   ['check', [], /checking the file .*checking owners .*checking lists .*checking names /s],
+  ['publish', ['x', '--for', 'nginx'], /looking for changes .*removing files .*putting the files in place /s],
+  ['media', ['relink', '--media-url', 'https://a.example'], /linking the copies /],
   ['snapshot', ['x.db'], /copying /],
   ['restore', ['x.db'], /copying .*checking lists .*replacing /s],
   ['migrate', ['--compact'], /writing the file anew .*erasing deleted data: 100%/s],
@@ -85,13 +88,9 @@ test.each([
   if (name === 'restore') await done(['snapshot', '--database-url', url, copy]);
   const lines: string[] = [];
   const stderr = { isTTY: true, write: (text: string) => lines.push(text) };
-  const words = args.map((word) => (word === 'x.db' ? copy : word));
-  const code = await runProgram({ ...processWith({}, [], []), stderr }, [
-    name,
-    '--database-url',
-    url,
-    ...words,
-  ]);
+  const words = args.map((word) => (word.startsWith('x') ? join(dirname(url), word) : word));
+  const io = { ...processWith({ DATABASE_URL: url }, [], []), stderr };
+  const code = await runProgram(io, [name, ...words]);
   expect([code, lines.join('')]).toEqual([0, expect.stringMatching(steps)]);
   // The line of progress is gone before the report is printed.
   expect(lines.at(-1)).toBe('\r\x1b[K');

@@ -5,7 +5,7 @@ import { StoreError } from '../errors.ts';
 import { ADD_NAME, findLacking, renameBody, STORED_NAMES } from '../sql/list-names.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
-import { noStep, type StepListener } from '../steps.ts';
+import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
@@ -30,7 +30,7 @@ async function migrateLocked(
   const from = await readSchema(client);
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
   for (const { version, sql } of MIGRATIONS.due(from)) {
-    onStep(`migration ${version}`, { bytes: Number.POSITIVE_INFINITY });
+    onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
     if (version === 9) await packAnswers(client);
     if (version === 10) await setWords(client);

@@ -6,6 +6,7 @@ import { brief, counted, joinReasons } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { MediaEntry } from '../../stores/sql/media.ts';
+import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../remote/each.ts';
 import { createFileClient, type FileClient, isAddressTooLong } from '../remote/file-client.ts';
@@ -71,6 +72,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, quota: { left: options.mediaQuota }, outcomes, saver };
   try {
+    report.step('looking for pictures in records', UNKNOWN_SIZE);
     await listOriginals(listing, archive).finally(archive.close);
     const total = originals.size();
     const run = createRun({ report, signal, total });
@@ -143,6 +145,7 @@ async function fetchAndLink(fetch: Fetch): Promise<number> {
     const { fetched, present } = outcomes.counts;
     if (fetched + present > 0) {
       options.onLinking?.();
+      fetch.report.step('linking the copies', UNKNOWN_SIZE);
       relinked = await options.writer.relink(options.mediaUrl);
     }
   }

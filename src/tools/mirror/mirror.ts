@@ -48,6 +48,7 @@ export async function runMirror(options: MirrorOptions) {
     noteFailure: (name, reason) => failedFile?.add(`${name}\t${printable(reason)}`),
   };
   await mirrorUsers(list, mirror);
+  report.step('comparing with the users who are here');
   const refusal = run.stopped() === undefined ? await finish(mirror) : undefined;
   failedFile?.commit();
   return describeMirror(mirror, { total: list.total(), invalid: list.invalid(), refusal });

@@ -14,8 +14,9 @@ import { openArchive, openReader } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
+import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import { VARIANTS } from '../../variants.ts';
-import { createRunReport } from '../remote/each.ts';
+import { createRunReport, type RunReport } from '../remote/each.ts';
 import { openAnswers } from './answers.ts';
 import { caddy } from './caddy.ts';
 import { isDriverError } from './manifest.ts';
@@ -43,7 +44,7 @@ export async function runPublish(options: PublishOptions, open = openArchive) {
 }
 
 async function publish(options: PublishOptions, open: typeof openArchive) {
-  const { folder, platform, config, without, signal } = options;
+  const { folder, platform, config, signal } = options;
   await using store = await openReader(config.databaseUrl);
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
@@ -60,13 +61,21 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
       `warning: no base URL names a host, so files name ${serverUrl(config)}: set one such as BASE_URL_B=https://profiles.example.org/b\n`,
     );
   using tree = await openTree(folder, platform, signal, options.check);
-  const { input, headers } = await publishUntilUnchanged(run, tree);
+  const { totals, warning } = await publishTree(run, tree);
+  if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
+  return report(run, totals, warning);
+}
+
+async function publishTree(run: Run, tree: Tree) {
+  const { folder, platform, config, without, answers } = run;
+  using progress = createRunReport(run.out, 'publishing');
+  const { input, headers } = await publishUntilUnchanged(run, tree, progress);
   // What fails after the new files are served would deny them.
   const totals = tree.manifest.totals();
   const targets = listTargets(config, without, answers.siteFiles);
+  progress.step('putting the files in place');
   const warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
-  if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
-  return report(run, totals, warning);
+  return { totals, warning };
 }
 
 /** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
@@ -84,15 +93,15 @@ const LAG_MS = 1000;
  * Looks at the users who changed since the last run, then at those who changed meanwhile, until the data is the same before
  * and after: so all files are of one moment.
  */
-async function publishUntilUnchanged(run: Run, tree: Tree) {
+async function publishUntilUnchanged(run: Run, tree: Tree, progress: RunReport) {
   const { store, answers, config, without, signal, check, counts } = run;
   const withOldItems = showsOldItems(config, without);
   const settings = await digestSettings(run);
   const { lastRun } = tree.manifest;
   let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
-  using progress = createRunReport(run.out, 'publishing');
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
+    progress.step('looking for changes', UNKNOWN_SIZE);
     const { generation, changes } = await readChanges(run, since, withOldItems);
     if (store.version() < generation) {
       // Of several PostgreSQL hosts, the one that is read from is behind.
@@ -100,7 +109,11 @@ async function publishUntilUnchanged(run: Run, tree: Tree) {
       continue;
     }
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
-    await publishOnce(run, tree, changes, (done) => progress.progress(Math.min(done, total), total));
+    await publishOnce(run, tree, changes, {
+      user: (done) => progress.progress(Math.min(done, total), total),
+      removal: () => progress.step('removing files of users who are gone'),
+    });
+    progress.step('reading the headers');
     const headers = await answers.readHeaders(await tree.manifest.samples(() => nextTurn(signal)));
     if (store.version() === generation) {
       if (headers.fault !== undefined) throw new OutputError(headers.fault);

@@ -14,7 +14,7 @@ export async function publishOnce(
   run: Run,
   tree: Tree,
   changes: ChangeSet['changes'],
-  onUser: (done: number) => void,
+  on: { user(done: number): void; removal(): void },
 ): Promise<void> {
   const { manifest } = tree;
   manifest.startPass();
@@ -24,8 +24,9 @@ export async function publishOnce(
     await publishUnit(run, tree, unit);
     manifest.see(unit.owner);
     if (unit.isTooLong) run.counts.tooLong++;
-    if (unit.isUser) onUser(++users);
+    if (unit.isUser) on.user(++users);
   }
+  on.removal();
   // Users who did not change are not looked at.
   const begin = changes === 'everything' ? '' : COPIES;
   for await (const place of manifest.unseen(begin, () => nextTurn(run.signal))) remove(run, tree, place);
