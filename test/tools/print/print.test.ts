@@ -99,3 +99,33 @@ test.each([
     /"~(\^\(\?!.*)" \$vitrine_path;/.exec(targetMaps({ queryBases: ['/a'] })) ?? [];
   expect(asked.replace(new RegExp(`${pattern}.*$`), '$<vitrine_path>')).toBe(sent);
 });
+
+test('every systemd service gives up what it does not need', () => {
+  const [, ...services] = printed('systemd', {}).split('# What it does not need.\n');
+  const given = new Set(services.map((text) => text.slice(0, text.search(/^$|^\[|^# /m))));
+  expect([services.length, given.size]).toEqual([5, 1]);
+  expect([...given][0]).toMatchInlineSnapshot(`
+    "CapabilityBoundingSet=
+    NoNewPrivileges=yes
+    ProtectSystem=strict
+    ProtectHome=yes
+    PrivateTmp=yes
+    PrivateDevices=yes
+    ProtectKernelTunables=yes
+    ProtectKernelModules=yes
+    ProtectKernelLogs=yes
+    ProtectControlGroups=yes
+    ProtectClock=yes
+    ProtectHostname=yes
+    ProtectProc=invisible
+    RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+    RestrictNamespaces=yes
+    RestrictRealtime=yes
+    RestrictSUIDSGID=yes
+    LockPersonality=yes
+    RemoveIPC=yes
+    SystemCallArchitectures=native
+    SystemCallFilter=@system-service
+    "
+  `);
+});
