@@ -22,6 +22,9 @@ export interface ClockStep extends StepSize {
   readonly name: string;
   /** Milliseconds since the last line. */
   readonly silent: number;
+  /** How many there are, and how many there were as the step began. */
+  readonly made: Int32Array;
+  readonly madeBefore: number;
 }
 
 const { fd, columns, every, current } = workerData as ClockSettings;
@@ -49,8 +52,9 @@ setInterval(
   Math.min(every, 500),
 );
 
-/** How much of the file is there. */
-function readShare({ file, bytes = 0 }: StepSize): number | undefined {
+/** How much of the file, or of the ETags, is there. */
+function readShare({ file, bytes = 0, etags = 0, made, madeBefore }: ClockStep): number | undefined {
+  if (etags > 0) return Math.min(((made[0] ?? 0) - madeBefore) / etags, 1);
   if (file === undefined || bytes === 0) return undefined;
   return Math.min((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / bytes, 1);
 }

@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { StepListener, StepSize } from '../stores/steps.ts';
+import { madeEtags, type StepListener, type StepSize } from '../stores/steps.ts';
 import type { ClockSettings, ClockStep } from './step-clock.ts';
 
 export interface Terminal {
@@ -116,10 +116,13 @@ function createClock(screen: Terminal, every: number) {
 
   return {
     endStep,
-    beginStep(step: Omit<ClockStep, 'number'>, takesLong: boolean): void {
+    beginStep(step: Pick<ClockStep, 'name' | 'silent'> & StepSize, takesLong: boolean): void {
       endStep();
       if (takesLong && screen.fd !== undefined) thread ??= start(screen.fd);
-      thread?.postMessage({ ...step, number: current[0] });
+      const [number = 0] = current;
+      const [madeBefore = 0] = madeEtags;
+      const begun: ClockStep = { ...step, number, made: madeEtags, madeBefore };
+      thread?.postMessage(begun);
     },
     end(): void {
       endStep();

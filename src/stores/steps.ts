@@ -6,7 +6,12 @@ export interface StepSize {
   readonly bytes?: number | undefined;
   /** The file that it fills. */
   readonly file?: string | undefined;
+  /** ETags that it makes. */
+  readonly etags?: number | undefined;
 }
+
+/** How many ETags SQL has made in this process. Another thread can read it while SQL runs. */
+export const madeEtags = new Int32Array(new SharedArrayBuffer(4));
 
 export type StepListener = (name: string, size?: StepSize) => void;
 

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { createReport } from '../../src/import/terminal.ts';
+import { madeEtags } from '../../src/stores/steps.ts';
 import { fixture, tempFile } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { databaseOf, done, importInto, processWith } from '../support/rig.ts';
@@ -25,12 +26,15 @@ test('off a terminal, a step is shown once nothing was shown for ten seconds', (
   expect(lines).toEqual(['three …\n', 'shown after 20 s\n']);
 });
 
-test('a step that blocks the process is shown all the same, with its share of the file', () => {
+test.each([
+  ['file', () => ({ bytes: 60e6, file: tempFile('half', Buffer.alloc(30e6)) })],
+  ['ETags', () => ({ bytes: 60e6, etags: 20 })],
+])('a step that blocks the process is shown all the same, with its share of the %s', (_, size) => {
   const output = tempFile('progress.txt', '');
-  const half = tempFile('half', Buffer.alloc(30e6));
   const fd = openSync(output, 'a');
   using report = createReport({ fd, write() {} }, { lineMs: 10 });
-  report.step('copying', { bytes: 60e6, file: half });
+  report.step('copying', size());
+  Atomics.add(madeEtags, 0, 10);
   // Nothing else runs in this thread until the line is there.
   const deadline = performance.now() + 20_000;
   while (statSync(output).size === 0 && performance.now() < deadline);

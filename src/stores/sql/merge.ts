@@ -77,7 +77,7 @@ export async function merge(
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await addToCount(db, findKind(family, 'profile'), profiles.new - profiles.removed);
     await addToCount(db, findKind(family, 'item'), moved.new - moved.removed);
-    onStep(`lists of ${items}`);
+    onStep(`lists of ${items}`, { etags: await countRows(db, 'SELECT count(*) FROM touched') });
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);

@@ -7,9 +7,13 @@ import { renameBody } from '../sql/list-names.ts';
 import { isLong, makeBody, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
+import { madeEtags } from '../steps.ts';
 
 export function addFunctions(db: Database): void {
-  db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));
+  db.function('etag_of', { deterministic: true }, (text) => {
+    Atomics.add(madeEtags, 0, 1);
+    return computeEtag(text);
+  });
   db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
   db.function('renamed_body', { deterministic: true }, (body, name) =>
