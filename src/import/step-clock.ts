@@ -4,7 +4,7 @@
 import { statSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StepSize } from '../stores/steps.ts';
-import { describeStep, drawn } from './terminal.ts';
+import { describeStep, drawn } from './progress-line.ts';
 
 export interface ClockSettings {
   /** A file descriptor. */

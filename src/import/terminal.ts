@@ -3,6 +3,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { madeEtags, type StepListener, type StepSize } from '../stores/steps.ts';
+import { describeStep, drawn } from './progress-line.ts';
 import type { ClockSettings, ClockStep } from './step-clock.ts';
 
 export interface Terminal {
@@ -17,7 +18,6 @@ export interface Terminal {
   write(text: string): unknown;
 }
 
-const BAR_WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_MS = 10_000;
 
@@ -132,25 +132,5 @@ function createClock(screen: Terminal, every: number) {
 }
 
 const columnsOf = ({ isTTY, columns }: Terminal) => (isTTY ? columns || 80 : undefined);
-
-/** A line: on a terminal it takes the place of the one before. */
-export const drawn = (line: string, columns: number | undefined) =>
-  columns === undefined ? `${line}\n` : `\r${line.slice(0, columns - 1)}\x1b[K`;
-
-export function describeStep(name: string, seconds: number, share?: number): string {
-  const time = seconds < 1 ? ' …' : `, ${Math.floor(seconds)} s`;
-  if (share === undefined || share === 0) return `${name}${time}`;
-  return `${name}  ${bar(share)}${time}, ${secondsLeft(share, seconds)} s left`;
-}
-
-/** A bar with its percentage. */
-export function bar(share: number): string {
-  const filled = Math.round(share * BAR_WIDTH);
-  return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)}%`;
-}
-
-/** An estimate: `seconds` were needed for `share` of the task. */
-export const secondsLeft = (share: number, seconds: number) =>
-  share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0;
 
 export const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,6 +1,7 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
 // not asked any more, or with the first unexpected error.
-import { bar, createReport, secondsLeft, type Terminal } from '../../import/terminal.ts';
+import { bar, secondsLeft } from '../../import/progress-line.ts';
+import { createReport, type Terminal } from '../../import/terminal.ts';
 import { SiteError } from './http-client.ts';
 
 interface RunOptions {
