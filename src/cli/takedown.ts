@@ -83,6 +83,7 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   const addresses = removed.addresses;
   if (addresses.length > 0) context.stderr.write(describeAddresses(addresses));
   const { states = [], users, items } = removed;
+  // There is a state for each subject.
   const lines = subjects.map(({ shown }, index) => STATES[states[index] as TakedownState](shown));
   if (adopted !== undefined) lines.push(`took over ${counted(withoutIds(adopted).length, 'takedown')}`);
   const { pictures, notes, failure } = await removal.cleanUp();

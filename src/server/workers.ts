@@ -113,8 +113,9 @@ function addPlace(): Place {
 
 async function stopWorkers(): Promise<void> {
   isStopping = true;
-  const alive = Object.values(cluster.workers ?? {}).filter((worker) => worker?.process.kill('SIGTERM'));
-  await Promise.all(alive.map((worker) => once(worker as Worker, 'exit')));
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  const alive = workers.filter((worker) => worker.process.kill('SIGTERM'));
+  await Promise.all(alive.map((worker) => once(worker, 'exit')));
 }
 
 /** Requests may come while any worker is ready; a probe does not wait for the others. */
@@ -181,6 +182,7 @@ export async function serveAsWorker(
   log: Logger,
   options: StartOptions,
 ): Promise<RunningServer> {
+  // Every process but the supervisor has one.
   const worker = cluster.worker as Worker;
   const socket = options.socket ?? { reusePort: platform() === 'linux' };
   const start = { ...options, socket, warns: worker.id === 1, opensAdmin: false };

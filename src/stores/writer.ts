@@ -55,6 +55,9 @@ export interface TakedownOptions {
   readonly keepNames?: boolean;
 }
 
+const repairAll = async (db: SqlAdapter) =>
+  (await repairWords(db)) + (await repairContents(db)) + (await repairBodies(db)) + (await repairCounts(db));
+
 export function createWriter(store: StoreAccess) {
   const {
     load,
@@ -93,17 +96,7 @@ export function createWriter(store: StoreAccess) {
     undoTakedowns: (subjects: readonly TakedownSubject[]) =>
       change(withNewGeneration((db) => undoTakedowns(db, subjects), isDefined)),
     /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
-    repair: () =>
-      change(
-        withNewGeneration(
-          async (db) =>
-            (await repairWords(db)) +
-            (await repairContents(db)) +
-            (await repairBodies(db)) +
-            (await repairCounts(db)),
-          isPositive,
-        ),
-      ),
+    repair: () => change(withNewGeneration(repairAll, isPositive)),
     /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
     relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
     /**

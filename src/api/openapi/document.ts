@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
+import type { FastifySchema } from 'fastify';
 import { servesSamples } from '../../config/database-url.ts';
 import type { Mount } from '../../config/mount.ts';
 import { packageFile, VERSION } from '../../config/package-files.ts';
@@ -41,6 +42,13 @@ const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the
 const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
+/** The schemas of a lookup, as its route has them. Fastify's type leaves them open. */
+interface LookupSchema extends FastifySchema {
+  readonly querystring?: TSchema;
+  readonly params: TSchema;
+  readonly response: Record<string, TSchema>;
+}
+
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   const mounts = listShown(config);
   const info = {
@@ -59,17 +67,17 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
       const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
       const mount = mounts.find(({ variant }) => variant === served);
       if (mount === undefined || schema?.hide) return { url, schema: { hide: true } };
-      const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
+      const { querystring, params, response, ...words } = schema as LookupSchema;
       return {
         url,
         schema: {
           ...words,
           ...(mount.base.origin !== undefined && { servers: [{ url: mount.base.origin }] }),
           ...(querystring === undefined
-            ? { params: inputSchema(params as TSchema) }
+            ? { params: inputSchema(params) }
             : { querystring: inputSchema(querystring) }),
           headers: { type: 'object', properties: { 'If-None-Match': IF_NONE_MATCH } },
-          response: describeResponses(mount.variant, response as unknown as Record<string, TSchema>),
+          response: describeResponses(mount.variant, response),
         },
       };
     },

@@ -113,6 +113,7 @@ export class JsonReader implements RecordReader {
 
   /** The object around a named list goes on: perhaps it has another list. */
   #closeArray(): void {
+    // It is called only while an array is open.
     const { depth, start } = this.#arrays.pop() as OpenArray;
     this.#depth = depth;
     this.#startLine = start;

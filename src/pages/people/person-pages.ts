@@ -109,7 +109,7 @@ function createPersonSender(options: PeopleOptions) {
   };
 }
 
-/** The page of one item. */
+/** The page of one item. `readItem` gives the person with this item alone. */
 function createItemSender(options: PeopleOptions) {
   const { config, mount, store } = options;
   const { family } = VARIANTS[mount.variant];

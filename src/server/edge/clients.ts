@@ -23,6 +23,7 @@ export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 
     findClientAddress(request: IncomingMessage): string {
       const remote = remoteAddress(request);
       if (trustProxy.length === 0 || remote === '') return remote;
+      // proxy-addr reads nothing else of a request.
       const hops = { socket: { remoteAddress: remote }, headers: request.headers } as IncomingMessage;
       return proxyAddr.all(hops, trusts).findLast((hop) => isIP(hop) > 0) ?? remote;
     },

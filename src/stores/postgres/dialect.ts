@@ -10,7 +10,7 @@ export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 export function sqlAdapter(client: pg.Client): SqlAdapter {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
-    rows: <Row extends TextRow>(sql: string) => fetchRows(client, sql) as AsyncGenerator<Row>,
+    rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
     member,
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
@@ -22,12 +22,12 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
 const FETCH_ROWS = 1000;
 
 /** The rows of a query, fetched in parts; inside the caller's transaction. */
-async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<TextRow> {
+async function* fetchRows<Row extends TextRow>(client: pg.Client, sql: string): AsyncGenerator<Row> {
   await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
   try {
     for (;;) {
       const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
-      const { rows } = await client.query<TextRow>(fetch);
+      const { rows } = await client.query<Row>(fetch);
       yield* rows;
       if (rows.length < FETCH_ROWS) return;
     }
@@ -85,7 +85,7 @@ export async function packAnswers(client: pg.Client): Promise<void> {
     // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
     let last: string | undefined = '0';
     while (last !== undefined) {
-      const { rows } = (await client.query<Unpacked>(find, [last])) as { rows: Unpacked[] };
+      const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(find, [last]);
       for (const { row, text } of rows) await client.query(store, [pack(text), row]);
       last = rows.at(-1)?.at;
     }

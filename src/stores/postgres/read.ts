@@ -136,6 +136,14 @@ export async function openReader(url: string): Promise<Reader> {
 
 type QueryValue = string | number | readonly string[];
 
+function splitItems(lines: string) {
+  const found = lines.split('\n').filter(Boolean).map(splitLine);
+  return {
+    items: found.filter((item) => item.record !== ''),
+    next: found.find((item) => item.record === '')?.id,
+  };
+}
+
 function createReader(hosts: Hosts, read: Hosts['read']): Reader {
   async function find(query: pg.QueryConfig, gzip: boolean): Promise<Answer | undefined> {
     const [, etag, hex, isPacked] = await read(query);
@@ -191,12 +199,7 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
       const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
       const [, etag, record, items] = await read(query);
       if (etag == null) return undefined;
-      const found = (items ?? '').split('\n').filter(Boolean).map(splitLine);
-      return {
-        profile: { etag, body: Buffer.from(record as string) },
-        items: found.filter((item) => item.record !== ''),
-        next: found.find((item) => item.record === '')?.id,
-      };
+      return { profile: { etag, body: Buffer.from(record as string) }, ...splitItems(items ?? '') };
     },
     historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
       readJson(SIZES[family][side], userKey, from, limit, skip),

@@ -156,6 +156,7 @@ async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promis
 type MisfitRow = [place: string, kindCode: string, id: string, fault: string, other: string, record: string];
 
 function buildMisfit([place, kindCode, id, fault, other, record]: MisfitRow): Misfit {
+  // As it was staged: the place of the kind in KIND_NAMES.
   const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
   if (fault === 'name' || about.role === 'profile')
     return {

@@ -96,6 +96,7 @@ export function openMigrated(
   const db = open(path, path, WRITING, (opened) => {
     result = prepareForWriting(opened, path, onStep);
   });
+  // `open` has called the function.
   return { db, result: result as MigrationResult };
 }
 

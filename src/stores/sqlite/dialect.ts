@@ -35,6 +35,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
       prepared.set(sql, statement);
       return statement.run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes;
     },
+    // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
     memberNames: '(SELECT group_concat(key) FROM json_each(record))',

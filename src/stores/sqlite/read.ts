@@ -172,6 +172,16 @@ function createLookups(db: OpenDatabase, beginRead: () => void) {
   };
 }
 
+function buildNewest([etag, body, listEtag, list, hasMore, hasCopies]: NewestRow) {
+  const fits = list !== null && unpackedSize(list) <= MOST_BYTES;
+  return {
+    profile: { etag, body },
+    list: { etag: listEtag, body: fits ? list : null },
+    hasMore: hasMore === 1,
+    hasCopies: hasCopies === 1,
+  };
+}
+
 function createListings(
   db: OpenDatabase,
   beginRead: () => void,
@@ -212,15 +222,7 @@ function createListings(
     newest(family, userKey, collection) {
       beginRead();
       const row = newest.get(family, userKey, collection);
-      if (row === undefined) return undefined;
-      const [etag, body, listEtag, list, hasMore, hasCopies] = row;
-      const fits = list !== null && unpackedSize(list) <= MOST_BYTES;
-      return {
-        profile: { etag, body },
-        list: { etag: listEtag, body: fits ? list : null },
-        hasMore: hasMore === 1,
-        hasCopies: hasCopies === 1,
-      };
+      return row === undefined ? undefined : buildNewest(row);
     },
     item(family, userKey, id) {
       beginRead();

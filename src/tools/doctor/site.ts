@@ -67,6 +67,7 @@ export async function examineSite(
   const given = basePath(base);
   const { probes, failure } = await probe(send, given, variant, user);
   const match = bestMatch(probes, variant);
+  // Each variant has a style.
   const { path, style } = match ?? { path: given, style: listStyles(variant)[0] as RouteStyle };
   const known = isProfile(match?.response) ? user : undefined;
   const lookups = (name: string) => lookupAddresses(style, path, name);
@@ -74,7 +75,7 @@ export async function examineSite(
   return {
     /** Whether Vitrine answers there. */
     found: match !== undefined,
-    /** The response at the address as it was given. */
+    /** The response at the address as it was given. Only a failure leaves it out. */
     first: probes[0]?.response ?? (failure as SiteError),
     origin: base,
     /** The path that was given, and the one where the variant answers. */
@@ -158,6 +159,7 @@ async function tellVariant(
   lookups: LookupAddresses | undefined,
 ): Promise<Variant> {
   const candidates = VARIANT_NAMES.filter((name) => VARIANTS[name].style === style);
+  // Each style has a variant.
   const first = candidates[0] as Variant;
   if (candidates.length === 1 || lookups === undefined) return first;
   const body = objectIn(await send(lookups.items)) ?? {};

@@ -114,6 +114,7 @@ export async function readUsers(
     const profile = await reader.profile(family, key);
     const items = await reader.items(family, key, name);
     if (profile === undefined || items === undefined) continue;
+    // Each stored profile has an id.
     const { id } = JSON.parse(String(profile.body)) as { id: string };
     users.set(key, { id, version: `${profile.etag} ${items.etag} ${reading}` });
   }

@@ -83,6 +83,7 @@ function readItems(value: RawRecord | string, owner: string, answer: Answer): Ro
 
 function readItem(item: unknown, place: number, owner: string, answer: Answer): Row {
   const row = readRecord(item, answer, `item ${place}: `);
+  // Only the kinds of items come here.
   const { owner: member } = KINDS[row.kind] as { owner: string };
   const reason = `must be the id of the profile, ${owner}`;
   if (row.owner !== owner) refuse(answer, { member: `item ${place}: ${member}`, reason, got: row.owner });

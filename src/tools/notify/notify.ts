@@ -38,6 +38,7 @@ export async function notifySubscribers(
   if (generation === 0) return [];
   const faults = await Promise.all(
     pending.map((known, index) => {
+      // `pending` has the order of the subscribers.
       const subscriber = subscribers[index] as Subscriber;
       const changes = everything ? 'everything' : pickChanges(subscriber, known.changes);
       return notify(subscriber, { ...known, changes, signal }, pause);

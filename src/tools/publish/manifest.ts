@@ -65,6 +65,24 @@ type Pause = () => Promise<void>;
 
 export type Manifest = ReturnType<typeof openManifest>;
 
+/** All files, some at a time, of owners with names that begin like this. Between them is a pause: there may be millions. */
+async function* readInParts<Row extends Place>(
+  prepare: ReturnType<typeof openNamed>['prepare'],
+  columns: string,
+  pause: Pause,
+  begin = '',
+): AsyncGenerator<Row[]> {
+  const part = prepare<Row>(
+    `SELECT ${columns} FROM files WHERE (owner, path) > (?, ?) ORDER BY owner, path LIMIT ${ROWS_AT_ONCE}`,
+  );
+  for (let last: Place | undefined = { owner: begin, path: '' }; last !== undefined; ) {
+    const rows: Row[] = part.all(last.owner, last.path).filter(({ owner }) => owner.startsWith(begin));
+    yield rows;
+    last = rows.at(-1);
+    await pause();
+  }
+}
+
 export function openManifest(file: string) {
   const { db, exec, prepare } = openNamed(file);
   exec(SCHEMA);
@@ -79,25 +97,9 @@ export function openManifest(file: string) {
     `SELECT path FROM changed WHERE path > ? ORDER BY path LIMIT ${ROWS_AT_ONCE}`,
   );
 
-  /** All files, some at a time, of owners with names that begin like this. Between them is a pause: there may be millions. */
-  async function* inParts<Row extends Place>(
-    columns: string,
-    pause: Pause,
-    begin = '',
-  ): AsyncGenerator<Row[]> {
-    const part = prepare<Row>(
-      `SELECT ${columns} FROM files WHERE (owner, path) > (?, ?) ORDER BY owner, path LIMIT ${ROWS_AT_ONCE}`,
-    );
-    for (let last: Place | undefined = { owner: begin, path: '' }; last !== undefined; ) {
-      const rows: Row[] = part.all(last.owner, last.path).filter(({ owner }) => owner.startsWith(begin));
-      yield rows;
-      last = rows.at(-1);
-      await pause();
-    }
-  }
-
   return {
     lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
+    /** SQL gives sums of no rows as a row, too. */
     totals: () =>
       prepare<{ files: number; bytes: number }>(
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
@@ -105,7 +107,7 @@ export function openManifest(file: string) {
     /** A file of each kind and type that has an address. */
     async samples(pause: Pause): Promise<Entry[]> {
       const found = new Map<string, Entry>();
-      for await (const files of inParts<Entry>('*', pause))
+      for await (const files of readInParts<Entry>(prepare, '*', pause))
         for (const file of files) {
           const sort = `${file.kind} ${file.type}`;
           if (file.address !== null && !found.has(sort)) found.set(sort, file);
@@ -123,7 +125,7 @@ export function openManifest(file: string) {
     /** The files of owners who have none any more, of those with names that begin like this. */
     async *unseen(begin: string, pause: Pause): AsyncGenerator<Place> {
       const columns = `owner, path, ${IS_UNSEEN} AS isUnseen`;
-      for await (const files of inParts<Place & { isUnseen: number }>(columns, pause, begin))
+      for await (const files of readInParts<Place & { isUnseen: number }>(prepare, columns, pause, begin))
         yield* files.filter(({ isUnseen }) => isUnseen === 1);
     },
 
@@ -134,7 +136,11 @@ export function openManifest(file: string) {
 
     /** Writes a line of JSON for each file to an empty one. */
     async writeLines(path: string, pause: Pause): Promise<void> {
-      for await (const files of inParts<Place & { line: string }>(`owner, path, ${LINE} AS line`, pause))
+      for await (const files of readInParts<Place & { line: string }>(
+        prepare,
+        `owner, path, ${LINE} AS line`,
+        pause,
+      ))
         appendFileSync(path, files.map(({ line }) => `${line}\n`).join(''));
     },
     /** From now on this tree is the one that is served. */

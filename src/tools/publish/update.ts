@@ -75,14 +75,17 @@ async function publishFile(
   const { paths } = file;
   const old = paths.map(({ path }) => before.get(path));
   const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
+  const known = old.filter((entry) => entry !== undefined);
   const isWhole =
-    old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag) &&
-    (await hasAll(tree, [...old, ...packed] as Entry[]));
+    known.length === old.length &&
+    known.every((entry) => entry.etag === known[0]?.etag) &&
+    (await hasAll(tree, [...known, ...packed]));
   const content = await file.ask(isWhole ? old[0]?.etag : undefined);
   if (content === undefined) return [];
   if (content === 'unchanged') {
     // A base URL that has changed changes addresses, not answers.
     const entries = paths.map(({ path, address }) => {
+      // Only an answer whose files are whole is unchanged.
       const entry = before.get(path) as Entry;
       const isSame = entry.address === address && entry.host === file.host;
       return isSame ? entry : { ...entry, address, host: file.host };
