@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, utimesSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/stores/open.ts';
@@ -152,4 +154,15 @@ test('what others are writing, and what is no database, is not taken for a lefto
   expect((await ended)[0]).toBe(0);
   await done(['snapshot', '--database-url', large, join(dirname(text), 'copy.db')]);
   expect(statSync(text).size).toBe(1200);
+});
+
+test('takedown of a list stops after a part of it', async () => {
+  const file = await databaseOf(blog(1, 'ada'));
+  const nobody = Array.from({ length: 50_000 }, (_, n) => `nobody.${n}\n`);
+  const users = tempFile('gone.txt', ['ada\n', ...nobody].join(''));
+  const child = vitrine(['takedown', '--family', 'microblog', '--users', users], { DATABASE_URL: file });
+  const messages = text(child.stderr as Readable);
+  // The addresses of the first part.
+  child.stdout?.once('data', () => child.kill('SIGTERM'));
+  expect(await messages).toMatch(/stopped after \d+ of 50001 users: run the command again/);
 });

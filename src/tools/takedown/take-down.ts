@@ -1,6 +1,7 @@
 // Takes down users and items. What clients see changes first. Then come the copies of pictures that no record names any more,
 // and what is left of deleted data in unused space, which may take minutes.
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../../config/settings.ts';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
@@ -81,6 +82,8 @@ export async function takeDownList(run: ListRun) {
   const sum = { removed: 0, unknown: 0, known: 0, users: 0, items: 0 };
   let done = 0;
   for (const names of list.pages(AT_ONCE)) {
+    // A signal arrives between two turns of the event loop only.
+    await nextTurn();
     if (signal.aborted) break;
     const subjects = names.map((name) => ({ family, kind: 'user', value: userKey(name) }) as const);
     if (undo)
