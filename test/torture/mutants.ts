@@ -65,22 +65,34 @@ export async function applyPatch(checkout: string, name: string, ...flags: strin
 
 /** The first test that fails with the mutant, if any does. */
 async function findKiller(checkout: string, { name, tests }: Mutant): Promise<string | undefined> {
+  const files = tests.flatMap((test) => filesOfTest(test));
   await applyPatch(checkout, name);
   try {
-    const files = tests.flatMap((test) => filesOfTest(test));
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
-    const { code, output } = await execute(process.execPath, [...vitest, '--bail', '1', ...files], checkout);
-    if (code === null) throw new Error(`no result within ${MOST_MS / 1000} s`);
-    return code === 0 ? undefined : (/ FAIL .*? > (.*)/.exec(stripVTControlCharacters(output))?.[1] ?? 'all');
+    return await findFailure(checkout, files);
   } finally {
     await applyPatch(checkout, name, '--reverse');
   }
 }
 
+/** The first test of these files that fails, if any does. */
+async function findFailure(checkout: string, files: readonly string[]): Promise<string | undefined> {
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
+  const { code, output } = await execute(process.execPath, [...vitest, '--bail', '1', ...files], checkout);
+  if (code === null) throw new Error(`no result within ${MOST_MS / 1000} s`);
+  return code === 0 ? undefined : (/ FAIL .*? > (.*)/.exec(stripVTControlCharacters(output))?.[1] ?? 'all');
+}
+
 /** Prints which were noticed, and by which test; whether enough of them were. */
 export async function runMutants(names: readonly string[]): Promise<boolean> {
   using checkout = copyCheckout();
-  const mutants = readMutants().filter(({ name }) => names.length === 0 || names.includes(name));
+  const all = readMutants();
+  const unknown = names.filter((name) => !all.some((mutant) => mutant.name === name));
+  if (unknown.length > 0) throw new Error(`there is no mutant called ${unknown.join(', ')}`);
+  const mutants = all.filter(({ name }) => names.length === 0 || names.includes(name));
+  // A test that fails without a mutant would be taken for one that notices it.
+  const files = new Set(mutants.flatMap(({ tests }) => tests.flatMap((test) => filesOfTest(test))));
+  const failing = await findFailure(checkout.path, [...files]);
+  if (failing !== undefined) throw new Error(`"${failing}" fails without any mutant: mend it first`);
   let killed = 0;
   for (const mutant of mutants) {
     const result = await findKiller(checkout.path, mutant).then(
