@@ -131,7 +131,7 @@ async function createMachine(title: string) {
     const child = spawn('bash', script(code), { cwd: home, env, stdio: 'ignore', detached: true });
     const ended = once(child, 'exit');
     const end = (signal: NodeJS.Signals) =>
-      child.exitCode === null && process.kill(-Number(child.pid), signal);
+      child.exitCode === null && child.signalCode === null && process.kill(-Number(child.pid), signal);
     atEnd(() => end('SIGKILL'));
     return () => {
       end('SIGINT');

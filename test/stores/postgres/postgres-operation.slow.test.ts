@@ -270,7 +270,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     );
     const reader = await serve(cluster.url(database, [cluster.primary], 'blind'));
     expect(await reasonOf(reader)).toMatch(/does not let this role read: GRANT SELECT/);
-    await cluster.primary.sql('GRANT SELECT ON lists TO blind', database);
+    await cluster.primary.sql('GRANT SELECT ON ALL TABLES IN SCHEMA public TO blind', database);
     await until('ready', async () => (await reader.fault()) === undefined);
   });
 
