@@ -107,7 +107,7 @@ async function measureStart({ folder, database }: Contenders, rounds: number): P
   await execute(['npm', 'run', '--silent', 'build']);
   const cache = { NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const cases = [
-    ['of the package, without a compile cache', startBuilt, off, off, 1.4],
+    ['of the package, without a compile cache', startBuilt, off, off, 1.7],
     ['of the package, with one, as the image has it', startBuilt, {}, cache, 2.5],
     ['of a checkout, with one', startVitrine, {}, cache, 2.5],
   ] as const;
