@@ -90,7 +90,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     'takedown of one user',
     shown(await measureCommand(run, 'takedown', '--family', 'portfolio', firstUser(records))),
   );
-  await measureServing(column, database, users);
+  await measureServing(column, database);
   if (havePostgres && users <= MOST_IN_POSTGRES) await measurePostgres(column, records, night);
   return column;
 }
@@ -152,20 +152,13 @@ const folderSize = (folder: string): number =>
     0,
   );
 
-async function measureServing(column: Column, database: string, users: number): Promise<void> {
-  const list: Target = {
-    before: '/b/api/username/',
-    users,
-    after: '/shots',
-    addresses: await writeAddresses(database, '/shots'),
-  };
-  const page: Target = { ...list, addresses: await writeAddresses(database, '', '/people/b/') };
+async function measureServing(column: Column, database: string): Promise<void> {
+  const list: Target = { before: '', ...(await writeAddresses(database, '/shots')) };
   const one = await startScaled(database, {});
   column.set('start to the first response', `${Math.round(one.startMs)} ms`);
   if (dropCaches()) column.set('lists, cold page cache: responses/s', await rate([one], list));
   pageIn(one);
   column.set('lists, warm: responses/s, CPU each', await rate([one], list));
-  column.set('pages of people, warm: responses/s, CPU each', await rate([one], page));
   await stop(one);
   const two = await startScaled(database, { WORKERS: '2' });
   pageIn(one.child.exitCode === null ? one : two);
@@ -175,14 +168,14 @@ async function measureServing(column: Column, database: string, users: number): 
 
 async function rate([server]: readonly [Server], target: Target): Promise<string> {
   const before = cpuTime(server.child.pid);
-  const { requests, seconds, failed } = await load(server.port, target, LOAD_SECONDS, 7);
+  const { requests, seconds, failed, refused } = await load(server.port, target, LOAD_SECONDS, 7);
   const cpu = (cpuTime(server.child.pid) - before) / requests;
-  if (failed > 0) throw new Error(`${failed} requests failed`);
+  if (failed + refused > 0) throw new Error(`${failed} requests failed, ${refused} were refused`);
   return `${Math.round(requests / seconds).toLocaleString('en')}, ${cpu.toFixed(0)} µs`;
 }
 
 /** An address for each of some users, spread over all of them. */
-async function writeAddresses(database: string, after: string, before = '/b/api/username/'): Promise<string> {
+async function writeAddresses(database: string, after: string): Promise<Pick<Target, 'users' | 'addresses'>> {
   const { default: Database } = await import('better-sqlite3');
   const db = new Database(database, { readonly: true });
   const names = db
@@ -190,9 +183,9 @@ async function writeAddresses(database: string, after: string, before = '/b/api/
     .pluck()
     .all();
   db.close();
-  const file = `${database}${after.replaceAll('/', '-')}${before.replaceAll('/', '-')}.txt`;
-  writeFileSync(file, names.map((name) => `${before}${encodeURIComponent(name)}${after}\n`).join(''));
-  return file;
+  const file = `${database}${after.replaceAll('/', '-')}.txt`;
+  writeFileSync(file, names.map((name) => `/b/api/username/${encodeURIComponent(name)}${after}\n`).join(''));
+  return { users: names.length, addresses: file };
 }
 
 /** Only root may. */
