@@ -12,15 +12,17 @@ interface Attack {
   readonly rest: number;
 }
 
+const get = (path: string, ...headers: string[]) =>
+  [`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');
+
 const PERSON = '/b/api/username/ada';
 const LIST = `${PERSON}/shots`;
+const PAGE = get('/people/b/ada', 'Accept: text/html', 'Accept-Encoding: gzip');
 /** In one read of 64 KB there are 11,000. */
 const CHUNKS = '1\r\na\r\n'.repeat(11_000);
 const JUNK = 'x'.repeat(65_536);
 const LONG = 'x'.repeat(8000);
 
-const get = (path: string, ...headers: string[]) =>
-  [`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');
 const post = (...headers: string[]) => get(PERSON, ...headers).replace('GET', 'POST');
 
 /** Sends these bytes, then the others again and again, as fast as the server takes them. */
@@ -62,6 +64,9 @@ const together = (bytes: string) => (socket: Socket) => {
   return bytes;
 };
 
+/** As many as wait for an answer each and leave places for good clients, beside 1,365 with 128 MB. */
+const MOST_BUSY = 1300;
+
 const attack = (clients: number, start: Attack['start'], rest = 20): Attack => ({ clients, start, rest });
 
 export const ATTACKS = {
@@ -87,10 +92,11 @@ export const ATTACKS = {
   'endless requests with headers of 8,000 bytes': attack(200, pour('', get(PERSON, `X: ${LONG}`).repeat(4))),
   'eight lists each, unread': attack(1000, ignoreAnswers(get(LIST).repeat(8))),
   'four large documents each, unread': attack(100, ignoreAnswers(get('/openapi.json').repeat(4))),
-  'four lists each, all at once': attack(2000, together(get(LIST).repeat(4)), 200),
-  'eight lists each, all at once': attack(2000, together(get(LIST).repeat(8)), 200),
+  'four lists each, all at once': attack(MOST_BUSY, together(get(LIST).repeat(4)), 200),
+  'eight lists each, all at once': attack(MOST_BUSY, together(get(LIST).repeat(8)), 200),
+  'four pages each, all at once': attack(MOST_BUSY, together(PAGE.repeat(4)), 200),
   'four lists each, all at once, unread': attack(
-    2000,
+    MOST_BUSY,
     (socket) => {
       socket.pause();
       return get(LIST).repeat(4);

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import type { AttackName } from '../../support/attacks.ts';
 import { createMemoryGroup } from '../../support/memory-group.ts';
-import { attackServer } from '../../support/under-attack.ts';
+import { attackServer, type Outcome } from '../../support/under-attack.ts';
 
 const WORST: readonly AttackName[] = [
   'endless chunks of a byte',
@@ -14,17 +14,39 @@ const WORST: readonly AttackName[] = [
   'endless requests with headers of 8,000 bytes',
   'four lists each, all at once, unread',
   'eight lists each, all at once',
+  'four pages each, all at once',
   'idle connections',
 ];
 
 test.each(WORST)('%s', async (name) => {
+  const outcome = await attackSmallServer(name);
+  if (outcome === undefined) return;
+  const { fresh, kept, code } = outcome;
+  expect([fresh, kept, code]).toEqual([{ 200: 3 }, { 200: 3 }, 0]);
+});
+
+const BUSIEST: readonly AttackName[] = ['eight lists each, all at once', 'four pages each, all at once'];
+
+test.each(BUSIEST)('%s, by more clients than there are connections', async (name) => {
+  const outcome = await attackSmallServer(name, 2000);
+  // Good clients may find no place, but the server lives.
+  expect(outcome?.code ?? 0).toBe(0);
+});
+
+async function attackSmallServer(name: AttackName, clients?: number): Promise<Outcome | undefined> {
   const group = createMemoryGroup(128 * 2 ** 20);
   if (group === undefined)
-    return console.warn('SKIPPED: only root can limit the memory of processes, where the system lets it');
+    return void console.warn(
+      'SKIPPED: only root can limit the memory of processes, where the system lets it',
+    );
   try {
-    const { fresh, kept, code } = await attackServer(name, group, { seconds: 1, answers: 3, patience: 20 });
-    expect([fresh, kept, code]).toEqual([{ 200: 3 }, { 200: 3 }, 0]);
+    return await attackServer(name, group, {
+      seconds: 1,
+      answers: 3,
+      patience: 20,
+      ...(clients && { clients }),
+    });
   } finally {
     group.remove();
   }
-});
+}
