@@ -2,6 +2,7 @@
 // compare, doctor and printed configurations read these tables.
 
 import type { Family } from './records/kinds.ts';
+import { keysOf } from './records/tables.ts';
 
 /** Where a style has its two lookups, below a base address. The user stands in the query or in the path. */
 export interface LookupAddresses {
@@ -15,7 +16,7 @@ export const STYLES = {
 } as const satisfies Record<string, LookupAddresses>;
 
 export type RouteStyle = keyof typeof STYLES;
-export const STYLE_NAMES = Object.keys(STYLES) as RouteStyle[];
+export const STYLE_NAMES = keysOf(STYLES);
 
 /** What else a site has of a user, below its host. */
 export const USER_ADDRESSES = {
@@ -67,7 +68,7 @@ export const VARIANTS = {
 } as const satisfies Record<string, VariantRow>;
 
 export type Variant = keyof typeof VARIANTS;
-export const VARIANT_NAMES = Object.keys(VARIANTS) as Variant[];
+export const VARIANT_NAMES = keysOf(VARIANTS);
 /** The names of a family's lists, each once. */
 export const collectionsOf = (family: Family): string[] => [
   ...new Set(

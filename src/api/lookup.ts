@@ -32,7 +32,7 @@ export interface VariantOptions {
 export function distinctUrls(app: FastifyInstance, urls: readonly string[]): readonly string[] {
   if (!app.initialConfig.routerOptions?.ignoreTrailingSlash) return urls;
   const bare = urls.map((url) => url.replace(/\/$/, ''));
-  return urls.filter((_, at) => bare.indexOf(bare[at] as string) === at);
+  return urls.filter((_, at) => !bare.slice(0, at).some((earlier) => earlier === bare[at]));
 }
 
 const RECORDS = {
@@ -44,7 +44,7 @@ const RECORDS = {
 export function variantBodies(variant: Variant) {
   const { family, collection } = VARIANTS[variant];
   const { Profile, Item } = RECORDS[family];
-  return { Profile, Items: itemsBody(`Items${variant.toUpperCase()}`, collection, Item) };
+  return { Profile, Item, Items: itemsBody(`Items${variant.toUpperCase()}`, collection, Item) };
 }
 
 /** The responses of a lookup: the body, 304, and its errors. */

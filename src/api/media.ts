@@ -64,11 +64,12 @@ export const servedFiles: FastifyPluginCallbackTypebox<MediaOptions> = (app, { c
   const schema = { hide: true, params: Type.Object({ '*': Type.String() }), response };
   app.get('/files/*', { config: { operation: MEDIA }, schema }, async (request, reply) => {
     const name = request.params['*'];
+    const type = pictureType(name);
     const path = await findPicture(filesFolder, name);
-    if (path === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
+    if (type === undefined || path === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
     const headers = {
       'cache-control': 'no-cache',
-      'content-type': pictureType(name) as string,
+      'content-type': type,
       'cross-origin-resource-policy': 'cross-origin',
     };
     const etag = ({ ino, size, mtimeMs }: Stats) => `"${ino}-${size}-${mtimeMs}"`;

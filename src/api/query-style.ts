@@ -33,7 +33,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   const { operations } = lookups;
 
   const chooseOperation = (query: unknown) =>
-    (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
+    typeof query === 'object' && query !== null && 'post' in query ? operations.items : operations.profile;
 
   const schema = {
     operationId: `getProfileOrItems${letter}`,

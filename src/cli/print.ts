@@ -1,9 +1,11 @@
 // `vitrine print`: the configurations that it can print.
+
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument } from 'commander';
 import { explicitSettings, readConfig } from '../config/config.ts';
 import { SETTING_NAMES } from '../config/settings.ts';
+import { keysOf } from '../records/tables.ts';
 import { CommandFailed, UsageError } from '../stores/explain.ts';
 import { makeFolder } from '../stores/output.ts';
 import { caddy } from '../tools/print/caddy.ts';
@@ -24,7 +26,7 @@ export const TEXTS = {
 } satisfies Record<string, (input: PrintInput) => string>;
 
 export type TextName = keyof typeof TEXTS;
-export const TEXT_NAMES = Object.keys(TEXTS) as TextName[];
+export const TEXT_NAMES = keysOf(TEXTS);
 
 const HELP = examples(
   'vitrine print nginx --base-url-b https://profiles.example.org/b',

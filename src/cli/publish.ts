@@ -21,6 +21,8 @@ address. Run it again after each import. It writes only what changed, and all of
 parts that take long for many users. The parts are ${SITE_PARTS.join(', ')}.
 ${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
 
+const isPart = (text: string): text is SitePart => SITE_PARTS.some((part) => part === text);
+
 export const command = (context: CommandContext) =>
   createCommand('publish', SETTING_NAMES)
     .argument('<folder>', 'the folder to publish to')
@@ -33,8 +35,8 @@ export const command = (context: CommandContext) =>
     .option('--check', 'read the files of all users, and write lost and damaged ones again', false)
     .addHelpText('after', HELP)
     .action(async (folder: string, { for: platform, without = '', check, ...flags }: PublishFlags) => {
-      const parts = without.split(',').filter(Boolean) as SitePart[];
-      const unknown = parts.find((part) => !SITE_PARTS.includes(part));
+      const parts = without.split(',').filter(Boolean);
+      const unknown = parts.find((part) => !isPart(part));
       if (unknown !== undefined)
         throw new UsageError(`--without takes ${SITE_PARTS.join(', ')}, not ${unknown}`);
       requireName(folder, 'a published site');
@@ -48,7 +50,7 @@ export const command = (context: CommandContext) =>
       if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
         throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
       const { runPublish } = await import('../tools/publish/publish.ts');
-      const run = { folder: resolve(folder), platform, check, without: new Set(parts) };
+      const run = { folder: resolve(folder), platform, check, without: new Set(parts.filter(isPart)) };
       const { stderr: out } = context;
       context.report(
         await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),

@@ -29,6 +29,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = {}): Co
       return [name, undefined];
     }
   });
+  // Each value has the type that its setting's parser gives.
   const config = Object.fromEntries(values) as Config;
   if (mistakes.length === 0) mistakes.push(...clashes(config));
   if (mistakes.length > 0) throw new ConfigError(mistakes);

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import proxyAddr from '@fastify/proxy-addr';
+import { hasKey } from '../records/tables.ts';
 import { errorCode } from '../records/thrown.ts';
 import { type BaseUrl, hostKey } from './mount.ts';
 
@@ -129,22 +130,24 @@ export const port = between(whole, 0, 65535);
 export const workerCount = (text: string) =>
   text === 'auto' ? availableParallelism() : between(whole, 1, 256)(text);
 
-const UNITS = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 } as const;
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
 export function bytes(text: string): number {
-  const match = /^(\d{1,12})([KMG]?)i?B?$/i.exec(text);
-  if (match === null) throw new Mistake('must be a number of bytes such as 65536, 64K or 1G');
-  return Number(match[1]) * UNITS[match[2]?.toUpperCase() as keyof typeof UNITS];
+  const [, count, unit = ''] = /^(\d{1,12})([KMG]?)i?B?$/i.exec(text) ?? [];
+  const size = UNITS[unit.toUpperCase()];
+  if (count === undefined || size === undefined)
+    throw new Mistake('must be a number of bytes such as 65536, 64K or 1G');
+  return Number(count) * size;
 }
 
-const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const A_DAY = 86_400_000;
 
 /** Milliseconds. */
 export function duration(text: string): number {
-  const [, count, unit] = /^(\d{1,9})(ms|s|m|h)$/.exec(text === '0' ? '0s' : text) ?? [];
-  const value = Number(count) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
-  if (!(value <= 24 * MILLISECONDS.h))
-    throw new Mistake('must be a time such as 500ms, 10s or 5m, at most 24h');
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text === '0' ? '0s' : text) ?? [];
+  const value = Number(count) * (MILLISECONDS[unit] ?? Number.NaN);
+  if (!(value <= A_DAY)) throw new Mistake('must be a time such as 500ms, 10s or 5m, at most 24h');
   return value;
 }
 
@@ -161,7 +164,7 @@ export function rate(text: string) {
 export const networks = listOf((part) => {
   try {
     // The library would accept 10.0.0 or 0x7f000001 as an address as well.
-    if (['loopback', 'linklocal', 'uniquelocal'].includes(part) || isIP(part.split('/')[0] as string) > 0) {
+    if (['loopback', 'linklocal', 'uniquelocal'].includes(part) || isIP(part.split('/', 1)[0] ?? '') > 0) {
       proxyAddr.compile(part);
       return part;
     }
@@ -279,7 +282,7 @@ const PLACES = {
 
 export type CacheKind = keyof typeof PLACES;
 
-const isKind = (text: string): text is CacheKind => Object.hasOwn(PLACES, text);
+const isKind = (text: string) => hasKey(PLACES, text);
 
 /** `nginx:/var/cache/vitrine,cloudflare:ZONE_ID?per-minute=300` */
 export function caches(text: string): Cache[] {

@@ -1,4 +1,5 @@
 // Every setting in one table: default, parser, meaning.
+import { keysOf } from '../records/tables.ts';
 import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
 import type { BaseUrl, Mount } from './mount.ts';
@@ -32,6 +33,7 @@ import {
 
 type BaseUrlSetting = `baseUrl${Uppercase<Variant>}`;
 
+// TypeScript knows of toUpperCase() only that it gives a text.
 export const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` as BaseUrlSetting;
 
 /** BASE_URL_A and so on: one setting for each variant. */
@@ -185,7 +187,7 @@ export type Values = { readonly [Name in SettingName]: ReturnType<(typeof SETTIN
 export type Config = Values & ServedFiles & { readonly rehearsal?: Rehearsal };
 /** What `serve --rehearse` was given. */
 export type Rehearsal = Readonly<{ delay: string | undefined; fail: string | undefined; seed: number }>;
-export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+export const SETTING_NAMES = keysOf(SETTINGS);
 
 export const listMounts = (config: Config): Mount[] =>
   VARIANT_NAMES.flatMap((variant) => {

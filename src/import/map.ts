@@ -1,4 +1,5 @@
 // `--map`: a module of the operator makes records of objects of any shape.
+
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,11 +9,11 @@ import { packageFile } from '../config/package-files.ts';
 import type { DateOrder } from '../records/dates.ts';
 import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
-import { isWrittenNumber } from '../records/scalar.ts';
+import { isObject, isWrittenNumber } from '../records/scalar.ts';
 import { trimLists } from './formats/csv.ts';
 import { readRecords } from './formats/detect.ts';
 import { type Entry, FormatError, problemAt } from './formats/entry.ts';
-import { describeType, isObject, writeJson } from './formats/json-text.ts';
+import { describeType, writeJson } from './formats/json-text.ts';
 import { kit, type MapTools } from './map-kit.ts';
 
 const MODULE = 'export default (object, kit) => …';
@@ -202,6 +203,7 @@ function withPlainNumbers(value: unknown): unknown {
     const number = Number(value.rawJSON);
     return String(number) === value.rawJSON ? number : value.rawJSON;
   }
+  // Those of an array are named by their places.
   const members = value as Record<string, unknown>;
   for (const [name, member] of Object.entries(members)) {
     const plain = withPlainNumbers(member);

@@ -151,7 +151,7 @@ const LINES = 2 ** 32;
 
 export const encodePlace = (file: number, line: number) => file * LINES + line;
 
-/** A place as `FILE:LINE`. */
+/** A place in one of these files, as `FILE:LINE`. */
 export const describePlace = (files: readonly string[], place: number) =>
   `${displayName(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
 

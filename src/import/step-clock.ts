@@ -27,7 +27,7 @@ export interface ClockStep extends StepSize {
   readonly madeBefore: number;
 }
 
-const { fd, columns, every, current } = workerData as ClockSettings;
+const { fd, columns, every, current }: ClockSettings = workerData;
 let step: ClockStep | undefined;
 let began = 0;
 let next = 0;

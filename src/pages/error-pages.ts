@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../api/http/errors.ts';
 import { addVary, LONG_CACHING_HEADERS, NOT_FOUND_CACHING } from '../api/http/headers.ts';
 import { type Config, listMounts } from '../config/settings.ts';
+import { hasKey } from '../records/tables.ts';
 import type { Reader } from '../stores/reader.ts';
 import { findLanguage } from './languages/language.ts';
 import { markup } from './markup.ts';
@@ -34,7 +35,7 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
       for (const name of LONG_CACHING_HEADERS) reply.removeHeader(name);
     }
     const { code }: { code: ErrorCode } = JSON.parse(payload.toString());
-    const text = code in errors ? errors[code as keyof typeof errors] : undefined;
+    const text = hasKey(errors, code) ? errors[code] : undefined;
     if (text === undefined || !isForPeople(request)) return done();
     const isEmpty = code === 'NOT_READY' && hasNoData(store);
     const [path = ''] = request.url.split('?');

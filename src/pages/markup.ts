@@ -15,7 +15,7 @@ type MarkupPart = string | number | false | Markup | readonly MarkupPart[] | und
 
 /** A loop: with `map` and `join`, rendering a page takes half as long again. */
 export function markup(texts: TemplateStringsArray, ...parts: readonly MarkupPart[]): Markup {
-  let text = texts[0] as string;
+  let text = texts[0] ?? '';
   for (let index = 0; index < parts.length; index++) text += written(parts[index]) + texts[index + 1];
   return new Markup(text);
 }

@@ -1,10 +1,12 @@
 // The scripts and styles of pages. Their addresses have a hash of what is in them, so browsers keep them for a year.
+
 import { extname } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { type Asset, createAsset, memoize, sendAsset } from '../api/http/assets.ts';
 import { A_YEAR } from '../api/http/headers.ts';
 import type { Config } from '../config/settings.ts';
+import { hasKey, keysOf } from '../records/tables.ts';
 import { createLook } from './look.ts';
 import { EACH_TIME, fileRoute, SCRIPT, STYLE, typed } from './page-headers.ts';
 import { ratioStyles } from './ratios.ts';
@@ -23,20 +25,18 @@ const FILES = {
   'follow.js': () => readScript('follow.js'),
 };
 export type PageFile = keyof typeof FILES;
-const NAMES = Object.keys(FILES) as PageFile[];
+const NAMES = keysOf(FILES);
 
-const TYPES: Readonly<Record<string, string>> = { '.css': STYLE, '.js': SCRIPT };
+const findType = (name: PageFile) => (name.endsWith('.css') ? STYLE : SCRIPT);
 
-const created = new WeakMap<Config, (name: string) => Asset>();
+const created = new WeakMap<Config, (name: PageFile) => Asset>();
 
 /** A file is read when the first page with it is made: no start waits for it. */
 function load(config: Config, name: PageFile): Asset {
   let find = created.get(config);
   if (find === undefined) {
     const { paint } = createLook(config);
-    find = memoize((name) =>
-      createAsset(paint(FILES[name as PageFile]()), typed(TYPES[extname(name)] as string, A_YEAR)),
-    );
+    find = memoize((name: PageFile) => createAsset(paint(FILES[name]()), typed(findType(name), A_YEAR)));
     created.set(config, find);
   }
   return find(name);
@@ -56,7 +56,7 @@ export function fileAddress(config: Config, name: PageFile): string {
 /** A template with the addresses of the files in place of their names. */
 export const withAddresses = (config: Config, template: string): string =>
   template.replace(/(?<= (?:href|src)=")[a-z]+\.(?:css|js)(?=")/g, (name) =>
-    Object.hasOwn(FILES, name) ? fileAddress(config, name as PageFile) : name,
+    hasKey(FILES, name) ? fileAddress(config, name) : name,
   );
 
 const listNames = ({ rehearsal }: Config) =>

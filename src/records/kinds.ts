@@ -1,5 +1,7 @@
 // The kinds of records and the families they belong to. Their members are in `schemas.ts`.
 
+import { createTable, keysOf } from './tables.ts';
+
 /** The specification's "last 15 content items", for the schemas and the queries of every store. */
 export const ITEM_CAP = 15;
 
@@ -26,7 +28,7 @@ export const KINDS = {
 } as const satisfies Record<string, RecordKind>;
 
 export type KindName = keyof typeof KINDS;
-export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+export const KIND_NAMES = keysOf(KINDS);
 
 const KIND_OF: Readonly<Record<Family, Readonly<Record<Role, KindName>>>> = {
   microblog: { profile: 'microblog profile', item: 'post' },
@@ -35,9 +37,7 @@ const KIND_OF: Readonly<Record<Family, Readonly<Record<Role, KindName>>>> = {
 export const findKind = (family: Family, role: Role): KindName => KIND_OF[family][role];
 
 /** A value for each kind. */
-export const perKind = <T>(make: (kind: KindName) => T) =>
-  // Object.fromEntries forgets which names it was given.
-  Object.fromEntries(KIND_NAMES.map((kind) => [kind, make(kind)])) as Record<KindName, T>;
+export const perKind = <T>(create: (kind: KindName) => T) => createTable(KIND_NAMES, create);
 
 /** The members that lead to a picture. */
 export const PICTURE_MEMBERS: Readonly<Record<KindName, readonly string[]>> = {

@@ -1,5 +1,7 @@
 // The files that copies of pictures are kept in: their types and names.
+
 import { extname } from 'node:path';
+import { hasKey } from './tables.ts';
 
 export const MEDIA_TYPES = {
   jpg: 'image/jpeg',
@@ -30,15 +32,13 @@ export const copyHash = (name: string) => name.slice(0, 64);
 /** The name of the small file of this width. */
 export const smallName = (name: string, width: number) => `${copyHash(name)}-${width}.webp`;
 
-/** The type of the copy with this name. */
+/** The type of the copy with this name, which must match MEDIA_NAME. */
 export const mediaType = (name: string) => MEDIA_TYPES[name.slice(name.indexOf('.') + 1) as Extension];
 
 /** The type of a picture, film or sound with any name; undefined for other files. */
 export function pictureType(name: string): string | undefined {
   const extension = extname(name).slice(1).toLowerCase().replace('jpeg', 'jpg');
-  return extension !== 'pdf' && Object.hasOwn(MEDIA_TYPES, extension)
-    ? MEDIA_TYPES[extension as Extension]
-    : undefined;
+  return extension !== 'pdf' && hasKey(MEDIA_TYPES, extension) ? MEDIA_TYPES[extension] : undefined;
 }
 
 /** Where a file lies in the folder. */

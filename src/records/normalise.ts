@@ -5,9 +5,10 @@ import { isSheetDate, utcFromIso } from './dates.ts';
 import { type Family, KIND_NAMES, KINDS, type KindName, perKind, type RecordKind } from './kinds.ts';
 import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
-import { digitsText, scalarText } from './scalar.ts';
+import { digitsText, isObject, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, MEMBERS, ZERO_DATE } from './schemas.ts';
 import { searchWords } from './search-words.ts';
+import { keysOf } from './tables.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
 /** A normalised record with the keys under which a store keeps it. */
@@ -44,12 +45,11 @@ export const MAX_RECORD_BYTES = 64 * 1024;
 
 /** The members tell the kind, unless the caller knows it; `family` decides about profiles that fit both. */
 export function normalise(raw: unknown, known?: KindName, family?: Family): NormaliseResult {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+  if (!isObject(raw))
     return refuse('must be an object with the members of a profile, a post or a shot', brief(raw));
-  const source = raw as RawRecord;
-  const recognised = known === undefined ? recogniseKind(source, family) : { kind: known };
-  if ('kind' in recognised) return build(recognised.kind, source);
-  return refuse(recognised.reason, brief(Object.keys(source).slice(0, 5).join(', ')));
+  const recognised = known === undefined ? recogniseKind(raw, family) : { kind: known };
+  if ('kind' in recognised) return build(recognised.kind, raw);
+  return refuse(recognised.reason, brief(Object.keys(raw).slice(0, 5).join(', ')));
 }
 
 const refuse = (reason: string, got: string): NormaliseResult => ({
@@ -144,7 +144,7 @@ function isValid(text: string, { absent, check }: MemberPlan): boolean {
   return (text === '' && absent !== undefined) || check(text);
 }
 
-/** The row of a source after all its members were checked. */
+/** The row of a source after all its members were checked, so those that are required have a text. */
 function buildRow(kind: KindName, source: RawRecord, record: string): Row {
   const { owner }: RecordKind = KINDS[kind];
   const id = digitsText(source.id) as string;
@@ -153,6 +153,7 @@ function buildRow(kind: KindName, source: RawRecord, record: string): Row {
   return { kind, id, userKey: '', words: '', owner: digitsText(source[owner]) as string, date, record };
 }
 
+/** The same of a profile. */
 function nameKeys({ username, name }: RawRecord) {
   const text = scalarText(username) as string;
   return { userKey: userKey(text), words: searchWords(text, scalarText(name ?? '') ?? '') };
@@ -191,6 +192,7 @@ function reasonFor(source: RawRecord, text: string | undefined, { member, form }
   }
   if (text !== undefined && form === 'date-time' && isSheetDate(text))
     return `${REASONS[form]}; ${SHEET_ADVICE}`;
+  // Only texts that do not match their schema come here.
   if (text !== undefined) return form === 'name' ? (userNameFault(text) as string) : REASONS[form];
   if (typeof given === 'number')
     return Number.isFinite(given)
@@ -204,12 +206,12 @@ function reasonFor(source: RawRecord, text: string | undefined, { member, form }
 
 export type RawRecord = Record<string, unknown>;
 
-const KINDS_BY_MARK: Record<string, readonly KindName[]> = {
+const KINDS_BY_MARK = {
   user: ['post'],
   user_id: ['shot'],
   username: ['microblog profile', 'portfolio profile'],
-};
-const MARKS = Object.keys(KINDS_BY_MARK);
+} as const satisfies Record<string, readonly KindName[]>;
+const MARKS = keysOf(KINDS_BY_MARK);
 
 /** The members that only this kind has, among the two profiles or the two items. */
 const OWN_MEMBERS = perKind((kind) => {
@@ -228,13 +230,15 @@ export function recogniseKind(
   family?: Family,
 ): { readonly kind: KindName } | { readonly reason: string; readonly isAmbiguous: boolean } {
   const marks = MARKS.filter((member) => source[member] !== undefined);
-  const candidates = (marks.length === 1 && KINDS_BY_MARK[marks[0] as string]) || KIND_NAMES;
-  if (candidates.length === 1) return { kind: candidates[0] as KindName };
+  const mark = marks.length === 1 ? marks[0] : undefined;
+  const candidates: readonly KindName[] = mark === undefined ? KIND_NAMES : KINDS_BY_MARK[mark];
+  const [first, second] = candidates;
+  if (first !== undefined && second === undefined) return { kind: first };
   const scores = candidates.map((kind) => ({ kind, score: score(kind, source) }));
   scores.sort((one, other) => other.score - one.score);
   const [best, next] = scores;
   if (best !== undefined && best.score > (next?.score ?? 0)) return { kind: best.kind };
-  if (marks.length !== 1) return { reason: UNKNOWN_KIND, isAmbiguous: false };
+  if (mark === undefined) return { reason: UNKNOWN_KIND, isAmbiguous: false };
   return family === undefined
     ? { reason: AMBIGUOUS_PROFILE, isAmbiguous: true }
     : { kind: `${family} profile` };

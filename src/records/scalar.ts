@@ -10,7 +10,7 @@ interface RawJson {
   isRawJSON(value: unknown): value is WrittenNumber;
 }
 
-// TypeScript's library does not declare them yet.
+// TypeScript's library declares neither these yet, nor the third argument of a reviver.
 const { rawJSON, isRawJSON } = JSON as unknown as RawJson;
 
 export const isWrittenNumber = isRawJSON;
@@ -23,6 +23,11 @@ export const parseKeepingDigits = (text: string): unknown => JSON.parse(text, ke
 function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {
   if (typeof value !== 'number') return value;
   return Number.isSafeInteger(value) && String(value) === source ? value : rawJSON(source);
+}
+
+/** Whether a value is an object of JSON: no array, and no number. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
 }
 
 /** The text of a scalar; undefined for anything else, and for a number that has lost digits. */

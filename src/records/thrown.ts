@@ -6,5 +6,9 @@ export function errorCode(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
+/** As an error. Only errors of Node have the members of NodeJS.ErrnoException, and all of these may be missing. */
+export const toError = (error: unknown): NodeJS.ErrnoException =>
+  error instanceof Error ? error : new Error(String(error));
+
 export const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

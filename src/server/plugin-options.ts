@@ -2,7 +2,7 @@
 
 import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import { type Config, flagName } from '../config/settings.ts';
+import { type Config, flagName, type SettingName } from '../config/settings.ts';
 import { nearest } from '../records/nearest.ts';
 import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 
@@ -21,16 +21,15 @@ export interface VitrineOptions {
 }
 
 /** The options that are settings, by the names of those. */
-const SETTINGS = {
-  databaseUrl: 'database',
-  cacheControl: 'cacheControl',
-  corsOrigin: 'corsOrigin',
-  takedownStatus: 'takedownStatus',
-} as const;
-const SETTING_ENTRIES = Object.entries(SETTINGS) as [keyof typeof SETTINGS, keyof VitrineOptions][];
+const SETTINGS = [
+  ['databaseUrl', 'database'],
+  ['cacheControl', 'cacheControl'],
+  ['corsOrigin', 'corsOrigin'],
+  ['takedownStatus', 'takedownStatus'],
+] as const satisfies readonly (readonly [SettingName, keyof VitrineOptions])[];
 /** The last three are Fastify's. */
 const OPTIONS: readonly string[] = [
-  ...Object.values(SETTINGS),
+  ...SETTINGS.map(([, name]) => name),
   ...['variant', 'prefix', 'logLevel', 'logSerializers'],
 ];
 
@@ -48,15 +47,15 @@ export function readOptions(options: VitrineOptions): Config {
     throw mistake('the option `database` must name a SQLite file or a postgres:// address');
   if (!Object.hasOwn(VARIANTS, variant ?? ''))
     throw mistake(`the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not ${String(variant)}`);
-  for (const [, name] of SETTING_ENTRIES)
+  for (const [, name] of SETTINGS)
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw mistake(`the option \`${name}\` must be a string`);
   try {
-    return readConfig(Object.fromEntries(SETTING_ENTRIES.map(([setting, name]) => [setting, options[name]])));
+    return readConfig(Object.fromEntries(SETTINGS.map(([setting, name]) => [setting, options[name]])));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // Its sentences name the flags of the program.
-    const text = SETTING_ENTRIES.reduce(
+    const text = SETTINGS.reduce(
       (text, [setting, name]) => text.replaceAll(flagName(setting), `the option \`${name}\``),
       error.message,
     );

@@ -25,6 +25,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
   // With @fastify/cors, the app says who may read.
   const cors = app.hasPlugin('@fastify/cors') ? { corsOrigin: 'none' } : {};
   const config = readOptions({ ...cors, ...options });
+  // readOptions refuses options without a database.
   const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
   );
@@ -67,10 +68,16 @@ function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => vo
   done();
 }
 
+interface HookError extends Error {
+  readonly statusCode?: unknown;
+  readonly code?: unknown;
+  readonly error?: unknown;
+}
+
 /** Without an error handler of the app, Fastify hands over errors of its hooks. */
 function serialize(body: unknown): string {
   if (!(body instanceof Error)) return JSON.stringify(body);
-  const { statusCode, code, error, message } = body as Error & Record<string, unknown>;
+  const { statusCode, code, error, message }: HookError = body;
   return JSON.stringify({ statusCode, code, error, message });
 }
 

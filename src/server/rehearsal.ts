@@ -104,7 +104,7 @@ export function rehearse(app: Pick<FastifyInstance, 'addHook'>, options: Rehears
   });
 }
 
-/** What the request itself asks for: a header, or a query member where there are no headers. */
+/** What the request itself asks for: a header, or a query member where there are no headers. No schema has that member. */
 function readWish({ headers, query }: FastifyRequest): Wish | undefined {
   const asked = [headers['x-rehearse'], (query as { _rehearse?: string | string[] })._rehearse];
   const texts = asked.flat().filter((text) => typeof text === 'string' && text !== '');

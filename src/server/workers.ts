@@ -73,6 +73,7 @@ export async function supervise(
 async function choosePort({ host, port }: Config): Promise<void> {
   const probe = createServer((socket) => socket.destroy()).listen({ host, port });
   await once(probe, 'listening');
+  // Only a Unix socket has another address.
   const chosen = (probe.address() as AddressInfo).port;
   await once(probe.close(), 'close');
   cluster.setupPrimary();
@@ -171,6 +172,7 @@ function askWorkers<Answer>(
     worker.send(question, () => {});
     const [answer] = await once(worker, question, { signal: AbortSignal.timeout(2000) });
     if (serving.has(worker)) onAnswer?.(place, answer);
+    // The other side is `serveAsWorker`.
     return answer as Answer;
   });
 }

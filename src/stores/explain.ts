@@ -1,5 +1,6 @@
 // The errors that a command ends with, as sentences that say what to do, and its exit codes.
 import { ConfigError } from '../config/setting-values.ts';
+import { toError } from '../records/thrown.ts';
 import { StoreError } from './errors.ts';
 
 export const DONE = 0;
@@ -23,7 +24,7 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
     return { lines: [error.message], exitCode: FAILED };
   // A fault of this program: mending it needs the stack.
   if (isProgramFault(error)) return { lines: (error.stack ?? error.message).split('\n'), exitCode: FAILED };
-  return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
+  return { lines: [describe(toError(error))], exitCode: FAILED };
 }
 
 /** Errors of Node and of requests have a code or a cause. */

@@ -23,7 +23,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
-import { errorMessage } from '../records/thrown.ts';
+import { errorMessage, toError } from '../records/thrown.ts';
 
 /** Nothing was written, or not everything: a sentence for the operator. */
 export class OutputError extends Error {
@@ -169,7 +169,7 @@ function asOutputErrors<T>(file: string, write: () => T): T {
 }
 
 export function outputError(file: string, error: unknown): unknown {
-  const { errno } = error as NodeJS.ErrnoException;
+  const { errno } = toError(error);
   if (errno === undefined) return error;
   return new OutputError(`cannot write ${file}: ${getSystemErrorMessage(errno)}`, { cause: error });
 }
@@ -217,7 +217,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
+export type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
 
 /** Keeps pace with the reader. */
 export async function writeToStdout(lines: Readable, stdout: Stdout, signal?: AbortSignal): Promise<void> {

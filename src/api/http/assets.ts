@@ -24,8 +24,8 @@ export const sendAsset = (reply: FastifyReply, { headers, body, packed }: Asset)
   sendFresh(reply, headers, { plain: () => body, gzip: packed && (() => packed) });
 
 /** Creates each asset when it is first asked for, and only once. */
-export function memoize(create: (name: string) => Asset): (name: string) => Asset {
-  const created = new Map<string, Asset>();
+export function memoize<Name>(create: (name: Name) => Asset): (name: Name) => Asset {
+  const created = new Map<Name, Asset>();
   return (name) => {
     const known = created.get(name);
     if (known !== undefined) return known;

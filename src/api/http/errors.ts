@@ -1,6 +1,7 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
+import { createTable, keysOf } from '../../records/tables.ts';
 import { JSON_TYPE, LONG_CACHING_HEADERS, METHODS, NOT_FOUND_CACHING } from './headers.ts';
 import { STATUS_CODES } from './node-http.ts';
 
@@ -34,7 +35,7 @@ const CATALOGUE = {
 } as const;
 
 export type ErrorCode = keyof typeof CATALOGUE;
-export const ERROR_CODES = Object.keys(CATALOGUE) as ErrorCode[];
+export const ERROR_CODES = keysOf(CATALOGUE);
 
 /** Thrown where a request cannot be answered; the error handler sends what the catalogue says. */
 export class RequestError extends Error {
@@ -52,18 +53,11 @@ export interface Failure {
   readonly body: Buffer;
 }
 
-export const FAILURES = Object.fromEntries(
-  ERROR_CODES.map((code) => {
-    const [status, message] = CATALOGUE[code];
-    const body = {
-      statusCode: String(status),
-      code,
-      error: STATUS_CODES[status],
-      message,
-    };
-    return [code, { status, code, body: Buffer.from(JSON.stringify(body)) }];
-  }),
-) as Record<ErrorCode, Failure>;
+export const FAILURES = createTable(ERROR_CODES, (code): Failure => {
+  const [status, message] = CATALOGUE[code];
+  const body = { statusCode: String(status), code, error: STATUS_CODES[status], message };
+  return { status, code, body: Buffer.from(JSON.stringify(body)) };
+});
 
 export function sendFailure(
   reply: FastifyReply,

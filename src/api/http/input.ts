@@ -13,18 +13,24 @@ const BROKEN_ESCAPE = Symbol('broken escape');
 
 type Fault = ErrorCode | ((value: unknown) => ErrorCode);
 
+declare module '@sinclair/typebox' {
+  interface SchemaOptions {
+    readonly [FAULT]?: Fault;
+  }
+}
+
 export const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
   const input = TypeCompiler.Compile(schema);
   return function checkInput(value: unknown) {
     if (input.Check(value)) return true;
     const first = input.Errors(value).First();
-    return { error: new RequestError(faultCode(first?.schema as { [FAULT]?: Fault }, first?.value)) };
+    return { error: new RequestError(faultCode(first?.schema, first?.value)) };
   };
 };
 
-function faultCode(schema: { [FAULT]?: Fault }, value: unknown): ErrorCode {
+function faultCode(schema: TSchema | undefined, value: unknown): ErrorCode {
   if (value === BROKEN_ESCAPE) return 'BAD_ESCAPE';
-  const fault = schema[FAULT] ?? 'BAD_REQUEST';
+  const fault = schema?.[FAULT] ?? 'BAD_REQUEST';
   return typeof fault === 'function' ? fault(value) : fault;
 }
 
@@ -37,6 +43,7 @@ export const COMPILERS = {
   buildSerializer: () => () => JSON.stringify,
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
+// `parse` passes on what the function returns, of any type.
 const STRICT = { maxKeys: 0, decodeURIComponent: decode as (text: string) => string };
 
 /** Members by name: an array when one is repeated. */

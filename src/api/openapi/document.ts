@@ -41,7 +41,6 @@ const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the
 
 const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
-/** How @fastify/swagger reads the routes; it has to be registered before them. */
 /** The schemas of a lookup, as its route has them. Fastify's type leaves them open. */
 interface LookupSchema extends FastifySchema {
   readonly querystring?: TSchema;
@@ -49,6 +48,7 @@ interface LookupSchema extends FastifySchema {
   readonly response: Record<string, TSchema>;
 }
 
+/** How @fastify/swagger reads the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   const mounts = listShown(config);
   const info = {
@@ -67,6 +67,7 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
       const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
       const mount = mounts.find(({ variant }) => variant === served);
       if (mount === undefined || schema?.hide) return { url, schema: { hide: true } };
+      // It is the route of a variant.
       const { querystring, params, response, ...words } = schema as LookupSchema;
       return {
         url,
@@ -171,9 +172,8 @@ const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 /** The named schemas of these variants: records, lists and the error body. */
 function namedSchemas(variants: readonly Variant[]): Record<string, object> {
   const bodies = variants.flatMap((variant) => {
-    const { Profile, Items } = variantBodies(variant);
-    const [list] = Object.values(Items.properties);
-    return [Profile, (list as TSchema).items as TSchema, Items];
+    const { Profile, Item, Items } = variantBodies(variant);
+    return [Profile, Item, Items];
   });
   return Object.fromEntries([...bodies, ErrorBody].map((schema) => [schema.$id, plain(schema)]));
 }
@@ -235,25 +235,28 @@ function describeBody(variant: Variant, schema: TSchema) {
   const examples = schemas.map(({ $id }) =>
     $id === Profile.$id ? (['profile', samples.profile] as const) : (['items', samples.items] as const),
   );
-  const refs = schemas.map(({ $id }) => schemaRef($id as string));
+  const refs = schemas.map(({ $id = '' }) => schemaRef($id));
   return {
     schema: refs.length === 1 ? refs[0] : { oneOf: refs },
     examples: Object.fromEntries(examples),
   };
 }
 
+type Samples = Readonly<Record<Family, { readonly profile: object; readonly items: readonly object[] }>>;
+
 /** A sample user's profile and newest items. */
 function sampleAnswers(family: Family, collection: string) {
-  const { profile, items } = JSON.parse(readFileSync(packageFile('fixtures/examples.json'), 'utf8'))[family];
+  const samples: Samples = JSON.parse(readFileSync(packageFile('fixtures/examples.json'), 'utf8'));
+  const { profile, items } = samples[family];
   return {
-    profile: { summary: 'A profile', value: profile as object },
-    items: { summary: `Newest items (${items.length} of them)`, value: { [collection]: items as object[] } },
+    profile: { summary: 'A profile', value: profile },
+    items: { summary: `Newest items (${items.length} of them)`, value: { [collection]: items } },
   };
 }
 
 function describeFailure(status: number, codes: readonly ErrorCode[]) {
   const examples = codes.map((code) => {
-    const value = JSON.parse(FAILURES[code].body.toString()) as { message: string };
+    const value: { message: string } = JSON.parse(FAILURES[code].body.toString());
     return [code, { summary: value.message, value }] as const;
   });
   return {
@@ -278,7 +281,7 @@ const USER_NAMES = {
 
 /** A route's input for readers: the user name with its length and examples instead of our own format. */
 function inputSchema({ properties, ...rest }: TSchema) {
-  const entries = Object.entries(properties as Record<string, TSchema>).map(([name, schema]) => {
+  const entries = Object.entries<TSchema>(properties).map(([name, schema]) => {
     if (schema.format !== UserName.format) return [name, schema];
     const { format: _format, ...others } = schema;
     return [name, { ...others, maxLength: LONGEST_USER_NAME, 'x-examples': USER_NAMES }];

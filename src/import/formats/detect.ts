@@ -111,7 +111,7 @@ async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => b
 }
 
 /** Byte order marks. */
-const UTF16 = { fffe: 'utf-16le', feff: 'utf-16be' };
+const UTF16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' };
 
 /** Files that are recognised only to say what to do: their first bytes, and where these stand. */
 const FOREIGN: readonly (readonly [bytes: string, advice: string, at?: number])[] = [
@@ -133,7 +133,7 @@ const MARK_BYTES = 512;
 async function openText(chunks: AsyncIterable<Buffer>, encoding?: string): Promise<AsyncIterable<Buffer>> {
   const file = await peekAtMark(chunks);
   const text = file.mark === '1f8b' ? await peekAtMark(gunzip(file.from(0))) : file;
-  const found = encoding ?? UTF16[text.mark as keyof typeof UTF16];
+  const found = encoding ?? UTF16[text.mark];
   return found === undefined ? text.from(0) : transcode(text.from(0), found);
 }
 

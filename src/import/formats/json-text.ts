@@ -1,8 +1,10 @@
 // The JSON text of one value: a record, or a response body with a list of records.
+
 import { isUtf8 } from 'node:buffer';
 import type { RawRecord } from '../../records/normalise.ts';
 import { printable } from '../../records/printable.ts';
-import { isWrittenNumber, parseKeepingDigits } from '../../records/scalar.ts';
+import { isObject, isWrittenNumber, parseKeepingDigits } from '../../records/scalar.ts';
+import { toError } from '../../records/thrown.ts';
 import { COLLECTIONS } from '../../variants.ts';
 import { type Entry, oneLine, problemAt } from './entry.ts';
 
@@ -30,7 +32,7 @@ function readValue(text: string): { readonly value: unknown } | { readonly probl
     try {
       return { value: parse(withoutTrailingCommas(text)) };
     } catch (error) {
-      return { problem: `not valid JSON: ${describeSyntaxError(error as Error)}` };
+      return { problem: `not valid JSON: ${describeSyntaxError(toError(error))}` };
     }
   }
 }
@@ -73,10 +75,6 @@ export function describeType(value: unknown): string {
 }
 
 const notRecord = (value: unknown) => `expected a record, a JSON object, but got ${describeType(value)}`;
-
-export function isObject(value: unknown): value is RawRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
-}
 
 // Where JavaScript may print a number otherwise than it is written: with a fraction, an exponent, many digits, or -0.
 const NOTABLE_NUMBER = /[:[,\s](?:-?\d{16}|-?\d+[.eE]|-0)/;

@@ -91,6 +91,7 @@ export class JsonReader implements RecordReader {
   #beginValue(): void {
     this.#start = this.#at;
     this.#startLine = this.#line;
+    // `read` stops at the end of #held.
     const byte = this.#held[this.#at++] as number;
     if (byte === NEWLINE) this.#line++;
     if (SEPARATORS.includes(byte)) this.#start = this.#at;
@@ -184,6 +185,7 @@ export class JsonReader implements RecordReader {
   // Junk ends where a record could begin, and at the end of its line: one quotation mark must not swallow the rest.
   #readJunk(): void {
     while (this.#at < this.#held.length) {
+      // The index is one of #held.
       const byte = this.#held[this.#at] as number;
       if (byte === NEWLINE || (!this.#isInString && JUNK_ENDS.includes(byte))) return this.#endJunk();
       if (byte === QUOTE) this.#isInString = !this.#isInString;

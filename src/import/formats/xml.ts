@@ -105,17 +105,19 @@ export class XmlReader implements RecordReader {
   }
 }
 
+const createMembers = (): Members => Object.create(null);
+
 function readAttributes(attributes: Record<string, string>): Members | undefined {
   const entries = Object.entries(attributes);
   if (entries.length === 0) return undefined;
-  const members = Object.create(null) as Members;
+  const members = createMembers();
   for (const [name, value] of entries) members[`@${name}`] = value;
   return members;
 }
 
 /** A name that comes several times becomes an array. */
 function addChild(parent: OpenElement, child: OpenElement): void {
-  parent.members ??= Object.create(null) as Members;
+  parent.members ??= createMembers();
   const before = parent.members[child.name];
   const content = readContent(child);
   if (before === undefined) parent.members[child.name] = content;

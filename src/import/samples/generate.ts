@@ -75,6 +75,7 @@ function createRandom(seed: number, id: number): Random {
   };
 }
 
+/** An entry of a list, which must have one. */
 const pick = <T>(list: readonly T[], random: Random): T => list[random(list.length)] as T;
 
 /** A fifth have nothing yet, most a few, one in a hundred up to 200. */
@@ -128,7 +129,7 @@ function describe({ id, random, picture, odd }: SampleUser) {
 
 function writeText(random: Random, most: number): string {
   const first = random(SENTENCES.length);
-  let text = SENTENCES[first] as string;
+  let text = `${SENTENCES[first]}`;
   for (let more = random(most); more > 0; more--)
     text += ` ${SENTENCES[(first + more * 3) % SENTENCES.length]}`;
   return text;

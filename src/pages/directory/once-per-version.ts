@@ -17,6 +17,7 @@ export function oncePerVersion<Made>(store: Pick<Reader, 'version'>, most: numbe
     // Deleted first, so that the map stays ordered by when each was asked for.
     kept.delete(name);
     kept.set(name, made);
+    // The first is the oldest.
     if (kept.size > most) kept.delete(kept.keys().next().value as string);
     made.catch(() => kept.get(name) === made && kept.delete(name));
     return made;

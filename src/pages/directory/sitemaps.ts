@@ -134,15 +134,16 @@ function createParts(store: Reader): (family: Family) => Promise<Parts> {
 }
 
 async function findParts(store: Reader, family: Family): Promise<Parts> {
-  const starts = [''];
+  let after = '';
+  const starts = [after];
   while (starts.length < MOST_BLOCKS) {
-    const options = { after: starts.at(-1) as string, skip: BLOCK_SIZE - 1, limit: 2 };
-    const [last, next] = await store.users(family, options);
+    const [last, next] = await store.users(family, { after, skip: BLOCK_SIZE - 1, limit: 2 });
     if (last === undefined || next === undefined) break;
-    starts.push(last.key);
+    after = last.key;
+    starts.push(after);
     // SQLite answers at once: other requests have their turn.
     await setImmediate();
   }
-  const rest = await store.users(family, { after: starts.at(-1) as string, limit: BLOCK_SIZE });
+  const rest = await store.users(family, { after, limit: BLOCK_SIZE });
   return { starts, count: (starts.length - 1) * BLOCK + Math.ceil(rest.length / SITEMAP_SIZE) };
 }

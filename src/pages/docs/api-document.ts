@@ -85,6 +85,7 @@ export function listOperations({ paths, servers, components }: ApiDocument): Api
     server: (get.servers ?? servers)[0]?.url ?? '.',
     responses: Object.entries(get.responses).map(([status, response]) => [
       status,
+      // What is referred to is in the document.
       '$ref' in response ? (components.responses[refName(response.$ref)] as ApiResponse) : response,
     ]),
   }));

@@ -6,6 +6,7 @@ import { forUsers } from '../../api/openapi/example-users.ts';
 import { type DescriptionOptions, documentText } from '../../api/openapi/openapi.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
 import { EACH_TIME, fileRoute, HTML, logoOrigins, MARKDOWN, TEXT, typed } from '../page-headers.ts';
+import type { ApiDocument } from './api-document.ts';
 import { createReferencePage } from './reference-page.ts';
 import { GUIDES, llmsText, referenceText } from './reference-text.ts';
 
@@ -18,8 +19,8 @@ export const docs: FastifyPluginCallbackTypebox<DescriptionOptions> = (app, opti
   const headers = { ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
   const pages = [
     ['/docs', render, headers],
-    ['/docs.md', (document: object) => referenceText(config, document), typed(MARKDOWN, EACH_TIME)],
-    ['/llms.txt', (document: object) => llmsText(config, document), typed(TEXT, EACH_TIME)],
+    ['/docs.md', (document: ApiDocument) => referenceText(config, document), typed(MARKDOWN, EACH_TIME)],
+    ['/llms.txt', (document: ApiDocument) => llmsText(config, document), typed(TEXT, EACH_TIME)],
   ] as const;
   for (const [url, create, headers] of pages) {
     const page = forUsers((users) => createAsset(create(JSON.parse(documentText(users, options))), headers));

@@ -4,6 +4,7 @@ import { serverUrl } from '../../config/addresses.ts';
 import type { Config } from '../../config/settings.ts';
 import { type Markup, markup } from '../markup.ts';
 import { buildRequest } from '../web/explorer/snippets.js';
+import type { ApiDocument } from './api-document.ts';
 import {
   type ApiExample,
   type ApiOperation,
@@ -31,7 +32,7 @@ import {
 } from './reference-parts.ts';
 
 /** Renders the page for a document. */
-export function createReferencePage(config: Config): (document: object) => string {
+export function createReferencePage(config: Config): (document: ApiDocument) => string {
   const address = `${serverUrl(config)}/`;
 
   const toSection = ({ id, title, text, rows, parts }: ReferenceSection): Section => ({

@@ -31,8 +31,7 @@ export interface ReferenceSection extends ReferencePart {
 }
 
 /** `address`: where the server is. */
-export function listSections(document: object, address: string): ReferenceSection[] {
-  const api = document as ApiDocument;
+export function listSections(api: ApiDocument, address: string): ReferenceSection[] {
   const operations = listOperations(api);
   return [
     { id: 'overview', title: 'Overview', text: describeApi(api, address), parts: [] },

@@ -50,7 +50,7 @@ export const headingId = (heading: string) =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-export function referenceText(config: Config, document: object): string {
+export function referenceText(config: Config, document: ApiDocument): string {
   const root = `${serverUrl(config)}/`;
   const sections = listSections(document, root);
   const reference = sections.flatMap(({ parts, ...section }) => [
@@ -86,8 +86,7 @@ const partText = ({ id, title, text, rows = [], operation }: ReferencePart) =>
     .replaceAll('](#', '](docs#');
 
 /** As https://llmstxt.org describes it. */
-export function llmsText(config: Config, document: object): string {
-  const { info } = document as ApiDocument;
+export function llmsText(config: Config, { info }: ApiDocument): string {
   const text = `# ${createLook(config).name}
 
 > ${info.summary}

@@ -82,7 +82,7 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
   }
   if (servesSamples(config) || config.files !== undefined) {
     const headers = { ...INERT, ...readable, ...typed(SVG, A_DAY) };
-    const picture = memoize((name) => createAsset(readSample(name), headers));
+    const picture = memoize((name: string) => createAsset(readSample(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
       const { picture: name } = request.params;

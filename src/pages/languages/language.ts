@@ -40,10 +40,12 @@ function createLanguage(code: SiteLanguage) {
   const plurals = new Intl.PluralRules(code);
   const collator = new Intl.Collator(code);
 
+  const direction: Direction = RIGHT_TO_LEFT.includes(code) ? 'rtl' : 'ltr';
+
   return {
     code,
     words,
-    direction: (RIGHT_TO_LEFT.includes(code) ? 'rtl' : 'ltr') as Direction,
+    direction,
     compare: collator.compare,
     number: (value: number | bigint): string => numbers.format(value),
     /** Large numbers are shortened: 1.3M. */

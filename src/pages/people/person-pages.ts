@@ -109,14 +109,17 @@ function createPersonSender(options: PeopleOptions) {
   };
 }
 
-/** The page of one item. `readItem` gives the person with this item alone. */
+/** The item of the page; `readItem` gives the person with this item alone. */
+const itemOf = ({ items }: Person) => items[0] as Item;
+
+/** The page of one item. */
 function createItemSender(options: PeopleOptions) {
   const { config, mount, store } = options;
   const { family } = VARIANTS[mount.variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
   const sendUnknown = createUnknownSender(options);
-  const version = createVersion((person) => render({ person, item: person.items[0] as Item }));
+  const version = createVersion((person) => render({ person, item: itemOf(person) }));
   const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
@@ -126,7 +129,7 @@ function createItemSender(options: PeopleOptions) {
     if (found === undefined) return sendUnknown(request, reply, username, '../');
     const { newer, behind: older } = found;
     return sendPage(reply, found, { key, isKept: true }, (person, pictures) =>
-      render({ person, item: person.items[0] as Item, newer, older, pictures }),
+      render({ person, item: itemOf(person), newer, older, pictures }),
     );
   };
 }

@@ -41,7 +41,7 @@ export function createRateLimit(
     let use = used.get(key);
     if (use === undefined || use.ends <= time) {
       use = { count: 0, ends: time + window };
-      // Deleted first, so that the map stays ordered by the ends of the windows.
+      // Deleted first, so that the map stays ordered by the ends of the windows: its first key is the oldest.
       used.delete(key);
       used.set(key, use);
       if (used.size > MOST_CLIENTS) used.delete(used.keys().next().value as string);
@@ -88,7 +88,7 @@ export function addLimits(
 function clientKey(address: string): string {
   if (isIP(address) !== 6 || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+  return 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
 }
 
 // CORS for a list of origins. With `*` they are the same for all, and are among jsonHeaders().

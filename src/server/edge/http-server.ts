@@ -65,6 +65,7 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   const server = allowHalfOpen(http.createServer(serverOptions(config), receive));
   // No client is asked to go on and send a body.
   server.on('checkContinue', receive).on('checkExpectation', receive);
+  // The errors are those of Node's parser, and the sockets those of the server. TypeScript knows less of both.
   server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
   onStop(
     server,

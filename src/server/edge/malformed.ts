@@ -27,7 +27,7 @@ const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /** HTTP/1.0 knows no expectations. */
 const expectsMore = ({ headers: { expect }, httpVersion }: IncomingMessage) =>
-  httpVersion === '1.1' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect as string);
+  httpVersion === '1.1' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect ?? '');
 
 /** Otherwise it is not known where the body ends, and RFC 9112 (6.3) wants the request refused. */
 const ENDS_CHUNKED = /(?:^|[\s,])chunked$/i;
@@ -37,7 +37,7 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)([^#]*)/i;
 /** Whether the path cannot be decoded; the query's members are looked at one by one. */
 function hasBrokenEscape(url: string): boolean {
   try {
-    decodeURIComponent(url.split('?', 1)[0] as string);
+    decodeURIComponent(url.split('?', 1)[0] ?? '');
     return false;
   } catch {
     return true;

@@ -28,7 +28,8 @@ export function createFaultWatch(totals: () => ResponseTotals, now = () => perfo
     const [before = look] = looks.slice(-1);
     if (look.dataFaults > before.dataFaults) lastFault = look.at;
     looks.push(look);
-    while (looks.length > 2 && (looks[1] as Look).at <= look.at - WINDOW_MS) looks.shift();
+    for (let second = looks[1]; second !== undefined && second.at <= look.at - WINDOW_MS; second = looks[1])
+      looks.shift();
     const [first = look] = looks;
     const responses = look.responses - first.responses;
     const faults = look.dataFaults - first.dataFaults;

@@ -70,7 +70,11 @@ export function createCounts() {
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     tally.sum += seconds;
     let bucket = 0;
-    while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
+    for (const limit of BUCKETS) {
+      if (seconds <= limit) break;
+      bucket++;
+    }
+    // There is one more than limits.
     (tally.buckets[bucket] as number)++;
   }
 

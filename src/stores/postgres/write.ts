@@ -51,15 +51,15 @@ function writerOn(connection: HostConnection): Writer {
     );
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
-    adapter: { ...sqlAdapter(client), rows: (sql) => readRows(client, sql) as never },
+    adapter: { ...sqlAdapter(client), rows: (sql) => readRows(client, sql) },
     change,
     close: () => client.end(),
   });
 }
 
 /** The few rows of a query outside of transactions, where there are no cursors. */
-async function* readRows(client: pg.Client, sql: string): AsyncGenerator<TextRow> {
-  yield* (await client.query<TextRow>({ text: sql, rowMode: 'array' })).rows;
+async function* readRows<Row extends TextRow>(client: pg.Client, sql: string): AsyncGenerator<Row> {
+  yield* (await client.query<Row>({ text: sql, rowMode: 'array' })).rows;
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.

@@ -31,7 +31,8 @@ export async function removeUnnamed(
   let seen = 0;
   for (const family of FAMILIES)
     for (let last: string | undefined = '0'; last !== undefined; ) {
-      const step = await change((db) => settleNamed(db, family, last as string));
+      const after: string = last;
+      const step = await change((db) => settleNamed(db, family, after));
       seen += step.users;
       last = step.last;
       onShare(found.users === 0 ? 1 : Math.min(seen / found.users, 1));

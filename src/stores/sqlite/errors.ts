@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { errorCode } from '../../records/thrown.ts';
+import { errorCode, toError } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 
 /** Runs what touches a database file and turns SQLite's errors into sentences about it. */
@@ -17,7 +17,7 @@ export function describeErrors<T>(path: string, action: () => T): T {
 
 /** An error that neither SQLite nor the system reports is a fault of this program, and stays as it is. */
 export function toStoreError(path: string, error: unknown): Error {
-  const fault = error as Error;
+  const fault = toError(error);
   if (fault instanceof StoreError || errorCode(fault) === '') return fault;
   return new StoreError(describeFault(path, errorCode(fault), fault.message), { cause: fault });
 }

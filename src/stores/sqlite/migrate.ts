@@ -30,7 +30,7 @@ const COPY_LISTS = `
   INSERT INTO lists (family, user_key, collection, owner, etag, body)
   SELECT family, user_key, ?2, owner, etag, renamed_body(body, ?2) FROM lists WHERE family = ?1 AND collection = ?3`;
 
-const readNames = (db: Database) => db.prepare(STORED_NAMES).pluck().all() as string[];
+const readNames = (db: Database) => db.prepare<[], string>(STORED_NAMES).pluck().all();
 
 /** Makes the lists of variants that this program has and the one before had not. */
 export function addLists(db: Database): void {
@@ -44,9 +44,9 @@ export function addLists(db: Database): void {
   }).immediate();
 }
 
-export const readSchema = (db: Database) => db.pragma('user_version', { simple: true }) as number;
+export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));
 
-const readOwner = (db: Database) => db.pragma('application_id', { simple: true }) as number;
+const readOwner = (db: Database) => Number(db.pragma('application_id', { simple: true }));
 
 const hasNoTables = (db: Database) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
 

@@ -3,7 +3,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { errorCode } from '../../records/thrown.ts';
+import { errorCode, toError } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 import { openReplacement } from '../output.ts';
 import type { Counts } from '../reader.ts';
@@ -97,7 +97,7 @@ function openLive(path: string): OpenDatabase {
     if (describeErrors(path, () => findDamage(db, 'quick_check(1)')).length === 0) return db;
     db.close();
   } catch (error) {
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(errorCode((error as Error).cause))) throw error;
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(errorCode(toError(error).cause))) throw error;
   }
   throw new StoreError(
     `${path} is damaged. Move it away, with ${path}-wal and ${path}-shm, and run the command again. Then repeat the ` +

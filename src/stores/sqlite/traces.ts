@@ -44,7 +44,7 @@ function eraseSlice(db: OpenDatabase, path: string, at: number, onShare: ShareLi
     if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return at;
     const file = openRaw(path);
     const { size } = fstatSync(file);
-    const pageSize = db.pragma('page_size', { simple: true }) as number;
+    const pageSize = Number(db.pragma('page_size', { simple: true }));
     if (size >= MOST_PAGES * pageSize) throw new Error('so large a file must be compacted for that');
     const bytes = slice.subarray(0, Math.min(SLICE, size - at));
     readSync(file, bytes, 0, bytes.length, at);
@@ -78,7 +78,7 @@ const MOST_PAGES = 2 ** 25;
 /** The bytes of a page between its pointers and its rows. */
 export function findGap(page: Buffer, isFirst: boolean): [from: number, to: number] {
   const start = isFirst ? FILE_HEAD : 0;
-  const head = HEADS[page[start] as number];
+  const head = HEADS[page[start] ?? 0];
   if (head === undefined) return [0, 0];
   const from = start + head + 2 * page.readUInt16BE(start + 3);
   const to = page.readUInt16BE(start + 5) || 65_536;

@@ -1,7 +1,8 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare. Pictures of both sites are
 // compared by the SHA-256 of their bytes.
+
 import { createHash, hash } from 'node:crypto';
-import { isObject, readBody, writeJson } from '../../import/formats/json-text.ts';
+import { readBody, writeJson } from '../../import/formats/json-text.ts';
 import {
   type Family,
   FILE_MEMBERS,
@@ -12,7 +13,7 @@ import {
 } from '../../records/kinds.ts';
 import { resolveAddresses, unescapeTexts } from '../../records/mending.ts';
 import { normalise, type RawRecord } from '../../records/normalise.ts';
-import { scalarText } from '../../records/scalar.ts';
+import { isObject, scalarText } from '../../records/scalar.ts';
 import { type Form, MEMBERS } from '../../records/schemas.ts';
 import type { VariantRow } from '../../variants.ts';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
@@ -161,28 +162,26 @@ function compareBodies(oldBody: Buffer, newBody: Buffer, question: Question): Co
     const difference = { member: 'record', old: sentence(one), new: sentence(other) };
     return { differences: [difference], newest: undefined };
   }
-  const { lookup, family } = question;
-  if (lookup === 'items')
-    return compareItems(one as RawRecord[], other as RawRecord[], findKind(family, 'item'));
-  const kind = findKind(family, 'profile');
-  const differences = compareTexts(readTexts(one as RawRecord, kind), readTexts(other as RawRecord, kind));
-  return { differences, newest: undefined };
+  if (question.lookup === 'items') return compareItems(one, other);
+  const profile = ([texts = {}]: readonly Texts[]) => texts;
+  return { differences: compareTexts(profile(one), profile(other)), newest: undefined };
 }
 
-/** The profile or the items of a body, or what is wrong with it. */
+/** The texts of the one profile or of all items in a body, or what is wrong with it. */
 function readAnswer(
   body: Buffer,
   base: URL,
   { lookup, family, collection }: Question,
-): RawRecord | RawRecord[] | string {
+): readonly Texts[] | string {
+  const kind = findKind(family, lookup === 'items' ? 'item' : 'profile');
+  const read = (raw: RawRecord) => readTexts(resolveAddresses(unescapeTexts(raw), kind, base), kind);
   const value = readBody(body);
   if (typeof value === 'string') return value;
-  if (lookup === 'profile') return resolveAddresses(unescapeTexts(value), findKind(family, 'profile'), base);
+  if (lookup === 'profile') return [read(value)];
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;
   if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
-  if (!list.every(isObject)) return 'a list of other things than objects';
-  return list.map((item) => resolveAddresses(unescapeTexts(item), findKind(family, 'item'), base));
+  return list.every(isObject) ? list.map(read) : 'a list of other things than objects';
 }
 
 interface Comparison {
@@ -194,13 +193,8 @@ interface Comparison {
 /** Items by their ids. */
 type Items = ReadonlyMap<string, Texts>;
 
-function compareItems(
-  oldList: readonly RawRecord[],
-  newList: readonly RawRecord[],
-  kind: KindName,
-): Comparison {
-  const byId = (list: readonly RawRecord[]): Items =>
-    new Map(list.map((raw) => readTexts(raw, kind)).map((texts) => [texts.id as string, texts]));
+function compareItems(oldList: readonly Texts[], newList: readonly Texts[]): Comparison {
+  const byId = (list: readonly Texts[]): Items => new Map(list.map((texts) => [texts.id ?? '', texts]));
   const [oldItems, newItems] = [byId(oldList), byId(newList)];
   const differences: Difference[] = [];
   for (const [id, texts] of oldItems) {
@@ -237,7 +231,8 @@ const isAhead = (extra: Items, others: Items) =>
 
 /** A text that sorts items by date, then id. */
 const rank = ({ date = '', id = '' }: Texts) => `${date} ${id.padStart(20, '0')}`;
-const oldest = (items: Items) => [...items.values()].map(rank).sort()[0] as string;
+/** Of items of which there are some. */
+const oldest = (items: Items) => [...items.values()].map(rank).sort()[0] ?? '';
 
 /** Members that lead to a picture or another file, of which a copy has another address. */
 const PICTURES = new Set([PICTURE_MEMBERS, FILE_MEMBERS].flatMap((byKind) => Object.values(byKind).flat()));
@@ -261,12 +256,12 @@ function readTexts(raw: RawRecord, kind: KindName): Texts {
 }
 
 function compareTexts(one: Texts, other: Texts, item?: string): Difference[] {
-  return Object.keys(one)
-    .filter((member) => one[member] !== other[member])
-    .map((member) => ({
+  return Object.entries(one)
+    .map(([member, text]) => ({
       ...(item !== undefined && { item }),
       member,
-      old: one[member] as string,
-      new: other[member] as string,
-    }));
+      old: text,
+      new: other[member] ?? '',
+    }))
+    .filter((difference) => difference.old !== difference.new);
 }

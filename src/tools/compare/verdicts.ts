@@ -1,5 +1,7 @@
 // What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
+
 import { counted, countedPart, joinReasons, table } from '../../records/printable.ts';
+import { createTable } from '../../records/tables.ts';
 
 /** From the best to the worst. */
 const VERDICTS = [
@@ -69,7 +71,7 @@ export interface Tally {
   failed: number;
 }
 
-const zeros = () => Object.fromEntries(VERDICTS.map((name) => [name, 0])) as Counts;
+const zeros = () => createTable(VERDICTS, () => 0);
 
 export const newTally = (): Tally => ({ users: zeros(), profiles: zeros(), items: zeros(), failed: 0 });
 

@@ -1,8 +1,10 @@
 // The site under examination: at which path which variant answers, for which user.
+
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PUBLISHED } from '../../config/addresses.ts';
 import { brief } from '../../records/printable.ts';
+import { isObject } from '../../records/scalar.ts';
 import {
   isInQuery,
   type LookupAddresses,
@@ -170,8 +172,7 @@ async function tellVariant(
 export function objectIn(response: HttpResponse | undefined): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(String(response?.body));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

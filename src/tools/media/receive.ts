@@ -1,7 +1,9 @@
 // The body of one file, on its way into the folder: its type is found out from its start, and it is hashed, counted and
 // written as it comes, within the quota for all copies.
+
 import { createHash } from 'node:crypto';
 import { type Extension, MEDIA_TYPES } from '../../records/media-types.ts';
+import { keysOf } from '../../records/tables.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
@@ -99,7 +101,7 @@ const SIGNATURES: Readonly<Record<Extension, (head: Buffer) => boolean>> = {
 /** The type of a file that begins with these bytes, or why it is refused. Other files than pictures count on demand. */
 export function fileType(head: Buffer, withFiles: boolean): Extension | { readonly reason: string } {
   if (head.length === 0) return { reason: 'empty' };
-  const found = (Object.keys(SIGNATURES) as Extension[]).find((extension) => SIGNATURES[extension](head));
+  const found = keysOf(SIGNATURES).find((extension) => SIGNATURES[extension](head));
   if (found === undefined) return { reason: describe(head) };
   if (FILES.includes(found) && !withFiles)
     return { reason: `not a picture, but ${MEDIA_TYPES[found]}, which --files fetches` };

@@ -84,16 +84,13 @@ async function measure(open: Open, path: string) {
 async function findColor(picture: Sharp): Promise<string | null> {
   const sample = picture.resize(SAMPLE, SAMPLE, { fit: 'fill' }).toColourspace('srgb').ensureAlpha().raw();
   const pixels = await decode(sample.toBuffer());
-  const sums = [0, 0, 0, 0];
-  for (const [at, value] of pixels.entries()) sums[at % 4] = (sums[at % 4] as number) + value;
-  const [red, green, blue, alpha] = sums.map((sum) => Math.round(sum / SAMPLE ** 2)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (alpha < 255) return null;
-  return [red, green, blue].map((value) => value.toString(16).padStart(2, '0')).join('');
+  const mean = (channel: number) => {
+    let sum = 0;
+    for (let at = channel; at < pixels.length; at += 4) sum += pixels.readUInt8(at);
+    return Math.round(sum / SAMPLE ** 2);
+  };
+  if (mean(3) < 255) return null;
+  return [0, 1, 2].map((channel) => mean(channel).toString(16).padStart(2, '0')).join('');
 }
 
 const decode = <T>(result: Promise<T>): Promise<T> =>

@@ -115,7 +115,7 @@ export async function readUsers(
     const items = await reader.items(family, key, name);
     if (profile === undefined || items === undefined) continue;
     // Each stored profile has an id.
-    const { id } = JSON.parse(String(profile.body)) as { id: string };
+    const { id }: { id: string } = JSON.parse(String(profile.body));
     users.set(key, { id, version: `${profile.etag} ${items.etag} ${reading}` });
   }
   return users;

@@ -1,9 +1,11 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describeMended, summary } from '../../import/report.ts';
 import { type Family, findKind, KINDS, perKind } from '../../records/kinds.ts';
 import { createMender } from '../../records/mending.ts';
 import { counted, countedPart, joinReasons, printable } from '../../records/printable.ts';
+import { createTable } from '../../records/tables.ts';
 import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../../stores/errors.ts';
 import { openLines } from '../../stores/output.ts';
@@ -181,7 +183,7 @@ async function refuseTooMany(removed: number, { family, options }: Mirror): Prom
 // What a mirror has come to, for programs and for people, and why it failed.
 
 const COUNTS = ['found', 'unchanged', 'unknown', 'refused', 'failed', 'takenDown', 'pruned'] as const;
-const newCounts = () => Object.fromEntries(COUNTS.map((name) => [name, 0])) as Mirror['counts'];
+const newCounts = () => createTable(COUNTS, () => 0);
 
 const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
 const newTallies = (): Tallies => perKind(newTally);

@@ -1,9 +1,11 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
-import { findList, isObject } from '../../import/formats/json-text.ts';
+
+import { findList } from '../../import/formats/json-text.ts';
 import { findKind, KINDS } from '../../records/kinds.ts';
 import { resolveAddresses } from '../../records/mending.ts';
 import { type Fault, normalise, type RawRecord, type Row } from '../../records/normalise.ts';
 import { brief } from '../../records/printable.ts';
+import { isObject } from '../../records/scalar.ts';
 import { userKey } from '../../records/user-name.ts';
 import { COLLECTIONS } from '../../variants.ts';
 import { SiteError } from '../remote/http-client.ts';
@@ -35,10 +37,7 @@ export async function visitUser(
     throw new SiteError(`${site.buildUrl(name, 'items')}: status 404 although the profile exists`, 'answer');
   if (items.state === 'body') rows.push(...readItems(items.value, id, { name, lookup: 'items', mirror }));
   const isUnchanged = profile.state === 'unchanged' && items.state === 'unchanged';
-  const validators = {
-    profile: profile.state === 'body' ? profile.validators : (last as LastFetch).profile,
-    items: items.state === 'body' ? items.validators : (last as LastFetch).items,
-  };
+  const validators = { profile: profile.validators, items: items.validators };
   return { outcome: isUnchanged ? 'unchanged' : 'found', rows, fetched: { id, ...validators } };
 }
 

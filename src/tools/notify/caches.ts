@@ -7,7 +7,7 @@ import type { Environment } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { type Cache, type CacheKind, ConfigError } from '../../config/setting-values.ts';
 import type { Config } from '../../config/settings.ts';
-import { errorCode } from '../../records/thrown.ts';
+import { errorCode, toError } from '../../records/thrown.ts';
 import { SITE_TAG, userTag } from '../../records/user-name.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { call } from '../remote/host.ts';
@@ -105,7 +105,7 @@ function purgeNginx({ place }: Cache) {
     try {
       await removeTagged(place, listTags(changes), signal);
     } catch (error) {
-      throw describe(error as NodeJS.ErrnoException);
+      throw describe(toError(error));
     }
   };
 }

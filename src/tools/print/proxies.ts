@@ -27,8 +27,10 @@ export const unavailableBody = (status: number) =>
   });
 
 /** It says nothing that some origins may not read. */
-export const unavailableHeaders = ({ corsOrigin }: PrintInput): [name: string, value: string][] => [
-  ...(corsOrigin.length === 0 ? [] : [['Access-Control-Allow-Origin', '*'] as [string, string]]),
+export const unavailableHeaders = ({
+  corsOrigin,
+}: PrintInput): (readonly [name: string, value: string])[] => [
+  ...(corsOrigin.length === 0 ? [] : [['Access-Control-Allow-Origin', '*'] as const]),
   ['Cache-Control', 'no-store'],
   ['Retry-After', '1'],
 ];

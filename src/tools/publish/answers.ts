@@ -13,7 +13,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { createTelemetry } from '../../server/telemetry/telemetry.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
-import type { Entry } from './manifest.ts';
+import type { Sample } from './manifest.ts';
 
 export interface Content {
   readonly etag: string;
@@ -82,7 +82,7 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
   return {
     ask: askWhole,
     /** The headers of each kind, and the type of each extension, as one file of it has them. */
-    readHeaders: (samples: readonly Entry[]) => readHeaders(app, samples),
+    readHeaders: (samples: readonly Sample[]) => readHeaders(app, samples),
     siteFiles: await listSiteFiles(askWhole, addresses),
     [Symbol.asyncDispose]: async () => app.close(),
   };
@@ -111,12 +111,12 @@ async function ask(app: App, address: string, host: string | undefined, known?: 
 const packText = (type: string, body: Buffer) =>
   isWorthCompressing(body, type) ? gzipSync(body, { chunkSize: body.length }) : undefined;
 
-async function readHeaders(app: App, samples: readonly Entry[]): Promise<HeaderTables> {
+async function readHeaders(app: App, samples: readonly Sample[]): Promise<HeaderTables> {
   const folders = new Map<string, AnswerHeaders>();
   const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
   const faults: string[] = [];
   for (const { kind, path, address, host } of samples) {
-    const { statusCode, headers } = await request(app, address as string, host);
+    const { statusCode, headers } = await request(app, address, host);
     if (statusCode !== 200) faults.push(`${address} was answered with ${statusCode}: publish again`);
     folders.set(kind, commonHeaders(headers));
     types.set(extname(path).slice(1), String(headers['content-type']));
@@ -164,7 +164,7 @@ async function listSiteFiles(ask: Ask, addresses: readonly string[]): Promise<Re
     const content = await ask(address, undefined);
     if (typeof content !== 'object') continue;
     const name = address === '/' ? '/index' : address;
-    const type = content.type.split(';')[0] as string;
+    const type = content.type.split(';', 1)[0] ?? '';
     const extension = /\.[a-z]+$/.test(name) ? '' : (EXTENSIONS[type] ?? '');
     files.set(`site${name}${extension}`, address);
   }

@@ -60,7 +60,7 @@ ${lines(targets.map(row), '\t\t\t')}			default ${quote(`${files}-`)} - - ROUTE_N
 
 /** Files in a folder have the headers of the folder; one that is there once has its own. */
 const findFolderHeaders = (file: string, folders: ReadonlyMap<string, AnswerHeaders>) =>
-  folders.has(file) ? file : (file.split('/', 1)[0] as string);
+  folders.has(file) ? file : (file.split('/', 1)[0] ?? '');
 
 const methods = (input: ConfigInput) => `		@preflight method OPTIONS
 		handle @preflight {

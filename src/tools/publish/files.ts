@@ -15,7 +15,7 @@ import { hashFile } from '../media/folder.ts';
 import type { Ask, Content } from './answers.ts';
 import type { Entry } from './manifest.ts';
 import { nextTurn, type Run } from './run.ts';
-import { dataFile, listShown, showsOldItems, spell } from './targets.ts';
+import { dataFile, isSpellable, listShown, showsOldItems, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
 export interface PublishedFile extends Pick<Entry, 'kind' | 'host'> {
@@ -48,7 +48,7 @@ export async function* listUnits(run: Run, changes: ChangeSet['changes']): Async
     for await (const { key, username } of publishedUsers(run, changes, family)) {
       await nextTurn(run.signal);
       const all = username === undefined ? [] : [...new Set([key, username])];
-      const names = all.filter((name) => spell(name) !== undefined);
+      const names = all.filter(isSpellable);
       const files = await listUserFiles(run, mounts, { key, names });
       yield {
         owner: `${family} ${key}`,
@@ -106,7 +106,7 @@ function lookupFiles({ store }: Run, { variant, base }: Mount, { key, names }: U
   return (['profile', 'items'] as const).map((lookup) => {
     const find = lookups[lookup];
     const paths = names.map((name) => ({
-      path: dataFile(variant, lookup, spell(name) as string),
+      path: dataFile(variant, lookup, spell(name)),
       address: lookupAddresses(style, base.path, name)[lookup],
     }));
     const pack = async () => {
@@ -156,7 +156,7 @@ function shownFiles(
   return listShown(config, without).flatMap(({ kind, address, file }) =>
     (address.includes(':item') ? (parts[kind] ?? []) : ['']).map((item) => {
       const paths = names.map((name) => {
-        const own = file.replace(':username', () => spell(name) as string).replace(':item', item);
+        const own = file.replace(':username', () => spell(name)).replace(':item', item);
         return {
           path: `${kind}/${variant}/${own}`,
           address: fillAddress(address, variant, name).replace(':item', item),
@@ -167,7 +167,7 @@ function shownFiles(
   );
 }
 
-/** A file of what the app answers at the address of the first path. */
+/** A file of what the app answers at the address of the first path; there is one. */
 const answerFile = (
   ask: Ask,
   paths: PublishedFile['paths'],

@@ -23,6 +23,9 @@ export interface Entry {
   readonly bytes: number;
 }
 
+/** A file with an address. */
+export type Sample = Entry & { readonly address: string };
+
 export type Place = Pick<Entry, 'owner' | 'path'>;
 
 /** What the last run made its files from. */
@@ -99,18 +102,18 @@ export function openManifest(file: string) {
 
   return {
     lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
-    /** SQL gives sums of no rows as a row, too. */
     totals: () =>
       prepare<{ files: number; bytes: number }>(
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
-      ).get() as { files: number; bytes: number },
+      ).get() ?? { files: 0, bytes: 0 },
     /** A file of each kind and type that has an address. */
-    async samples(pause: Pause): Promise<Entry[]> {
-      const found = new Map<string, Entry>();
+    async samples(pause: Pause): Promise<Sample[]> {
+      const found = new Map<string, Sample>();
       for await (const files of readInParts<Entry>(prepare, '*', pause))
         for (const file of files) {
           const sort = `${file.kind} ${file.type}`;
-          if (file.address !== null && !found.has(sort)) found.set(sort, file);
+          const { address } = file;
+          if (address !== null && !found.has(sort)) found.set(sort, { ...file, address });
         }
       return [...found.values()];
     },
@@ -179,4 +182,4 @@ function openNamed(file: string) {
 }
 
 /** Errors of SQLite name no file. */
-export const isDriverError = (error: unknown) => (error as Error).name === 'SqliteError';
+export const isDriverError = (error: unknown) => error instanceof Error && error.name === 'SqliteError';

@@ -26,20 +26,26 @@ export interface Target {
   readonly error: ErrorCode;
 }
 
-/** The part that files of a kind belong to, if they belong to one. */
-const findPart = (kind: string) => (['items', 'older', 'follow'].includes(kind) ? 'pages' : kind) as SitePart;
-
 const { page, card, atom, json } = USER_ADDRESSES;
 
-/** What people and other sites see of a user. The kind is the folder; `:item` is the item that it shows or begins with. */
-const SHOWN = [
-  { kind: 'older', address: `${page}?before=:item`, file: ':username_:item.html' },
-  { kind: 'items', address: `${page}/:item`, file: ':username_:item.html' },
-  { kind: 'follow', address: `${page}/follow`, file: ':username.html' },
-  { kind: 'pages', address: page, file: ':username.html' },
-  { kind: 'cards', address: card, file: ':username.svg' },
-  { kind: 'feeds', address: atom, file: ':username.atom' },
-  { kind: 'feeds', address: json, file: ':username.jsonfeed' },
+interface ShownFile {
+  /** The folder. */
+  readonly kind: string;
+  readonly part: SitePart;
+  /** `:item` is the item that the file shows or begins with. */
+  readonly address: string;
+  readonly file: string;
+}
+
+/** What people and other sites see of a user. */
+const SHOWN: readonly ShownFile[] = [
+  { kind: 'older', part: 'pages', address: `${page}?before=:item`, file: ':username_:item.html' },
+  { kind: 'items', part: 'pages', address: `${page}/:item`, file: ':username_:item.html' },
+  { kind: 'follow', part: 'pages', address: `${page}/follow`, file: ':username.html' },
+  { kind: 'pages', part: 'pages', address: page, file: ':username.html' },
+  { kind: 'cards', part: 'cards', address: card, file: ':username.svg' },
+  { kind: 'feeds', part: 'feeds', address: atom, file: ':username.atom' },
+  { kind: 'feeds', part: 'feeds', address: json, file: ':username.jsonfeed' },
 ];
 
 /** Whether there are files that show items which are too old for the list. */
@@ -47,7 +53,7 @@ export const showsOldItems = (config: Config, without: ReadonlySet<SitePart>) =>
   listShown(config, without).some(({ address }) => address.includes(':item'));
 
 export const listShown = ({ explorer }: Config, without: ReadonlySet<SitePart>) =>
-  SHOWN.filter(({ kind }) => !without.has(findPart(kind)) && (explorer || findPart(kind) !== 'pages'));
+  SHOWN.filter(({ part }) => !without.has(part) && (explorer || part !== 'pages'));
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
@@ -56,11 +62,11 @@ const ANY_QUERY = '(?:\\?.*)?';
 /** Longer names would not leave room for an extension in the name of a file. */
 const LONGEST = 240;
 
-/** How a user is named in addresses and files; undefined if the name is too long for a file. */
-export function spell(name: string): string | undefined {
-  const spelled = encodeURIComponent(name);
-  return spelled.length > LONGEST ? undefined : spelled;
-}
+/** How a user is named in addresses and files. */
+export const spell = (name: string) => encodeURIComponent(name);
+
+/** Whether there can be files of this name. */
+export const isSpellable = (name: string) => spell(name).length <= LONGEST;
 
 export const dataFile = (variant: Variant, lookup: 'profile' | 'items', spelled: string) =>
   `data/${variant}/${lookup}/${spelled}.json`;

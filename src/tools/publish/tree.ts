@@ -198,8 +198,9 @@ type Pause = () => Promise<void>;
 
 /** Makes the changes of one tree in the other. */
 async function copyChanges(from: string, to: string, manifest: Manifest, pause: Pause): Promise<void> {
-  let paths = manifest.changesAfter('');
-  for (; paths.length > 0; paths = manifest.changesAfter(paths.at(-1) as string)) {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const paths = manifest.changesAfter(last);
+    last = paths.at(-1);
     await pause();
     for (const path of paths) {
       const [source, target] = [join(from, path), join(to, path)];

@@ -88,7 +88,9 @@ async function inParallel<Task>(
   failed: AbortController,
   work: (task: Task) => Promise<boolean>,
 ): Promise<void> {
-  const lanes = Array(concurrency).fill(queues).flat().values() as Iterator<Queue<Task>>;
+  const lanes = Array.from({ length: concurrency }, () => queues)
+    .flat()
+    .values();
   const workers = Array.from({ length: MAX_AT_ONCE }, async () => {
     try {
       for (let lane = lanes.next(); !lane.done; lane = lanes.next())

@@ -1,8 +1,10 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
+
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
+import { toError } from '../../records/thrown.ts';
 
 export interface HttpRequest {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS' | 'POST';
@@ -155,7 +157,7 @@ async function* limited(
       yield chunk;
     }
   } catch (error) {
-    throw requestError(error as Error, timeout);
+    throw requestError(toError(error), timeout);
   }
 }
 

@@ -26,7 +26,7 @@ export type SiteResponse =
       readonly value: RawRecord | string;
       readonly validators: Validators;
     }
-  | { readonly state: 'unchanged' }
+  | { readonly state: 'unchanged'; readonly validators: Validators }
   /** The site does not know the user, or has taken the user down (status 410). */
   | { readonly state: 'unknown'; readonly isGone: boolean };
 
@@ -58,7 +58,7 @@ export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
       };
       try {
         const response = await followRedirects(base, buildPath(name, lookup), ask);
-        return readResponse(response, value, conditions !== undefined);
+        return readResponse(response, value, conditions && validators);
       } catch (error) {
         if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
         throw new SiteError(`${buildUrl(name, lookup)}: ${error.message}`, error.kind);
@@ -94,9 +94,10 @@ function readAnswer({ status, headers, body }: HttpResponse): RawRecord | string
 function readResponse(
   { status, headers, body }: HttpResponse,
   value: RawRecord | string,
-  conditional: boolean,
+  /** What the request asked with. */
+  known: Validators | undefined,
 ): SiteResponse {
-  if (status === 304 && conditional) return { state: 'unchanged' };
+  if (status === 304 && known !== undefined) return { state: 'unchanged', validators: known };
   if (status === 404 || status === 410) return { state: 'unknown', isGone: status === 410 };
   if (status !== 200) throw new SiteError(`status ${status}`, 'answer');
   const { etag, 'last-modified': modified } = headers;

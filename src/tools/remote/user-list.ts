@@ -1,8 +1,10 @@
 // The names of the users to ask a site for, each once, in a scratch file: a list may be larger than memory.
+
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { brief } from '../../records/printable.ts';
+import { toError } from '../../records/thrown.ts';
 import { userKey, userNameFault } from '../../records/user-name.ts';
 import { openScratch } from '../../stores/sqlite/connect.ts';
 
@@ -45,7 +47,7 @@ async function* readLines({ file, stdin }: Extract<UserSource, { file: string }>
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {
     // The error of reading a folder does not name it.
-    throw Object.assign(error as Error, { path: file });
+    throw Object.assign(toError(error), { path: file });
   } finally {
     input.destroy();
   }

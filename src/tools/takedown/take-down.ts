@@ -7,7 +7,7 @@ import { createReport, type Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
 import { userKey } from '../../records/user-name.ts';
-import { writeToStdout } from '../../stores/output.ts';
+import { type Stdout, writeToStdout } from '../../stores/output.ts';
 import type { Change } from '../../stores/sql/changes.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../../stores/sql/takedowns.ts';
 import type { Writer } from '../../stores/writer.ts';
@@ -68,7 +68,7 @@ interface ListRun extends TakedownRun {
   /** Let imports bring them again. */
   readonly undo: boolean;
   readonly stdin: AsyncIterable<Buffer>;
-  readonly stdout: NodeJS.WritableStream;
+  readonly stdout: Stdout;
   readonly stopSignal: () => AbortSignal;
 }
 
@@ -94,7 +94,7 @@ export async function takeDownList(run: ListRun) {
       sum.users += users;
       sum.items += items;
       // Before the next part: the database does not know the names any more.
-      await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout as never);
+      await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout);
     }
     done += names.length;
     shown.show(() => `${done} of ${list.size()} users`);
