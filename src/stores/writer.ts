@@ -59,20 +59,23 @@ const repairAll = async (db: SqlAdapter) =>
   (await repairWords(db)) + (await repairContents(db)) + (await repairBodies(db)) + (await repairCounts(db));
 
 export function createWriter(store: StoreAccess) {
-  const {
-    load,
-    close,
-    adapter,
-    change,
-    eraseTraces = () => undefined,
-    describeTraces = () => undefined,
-  } = store;
+  const { load, close, change } = store;
   return {
     load,
     close,
     /** Removes one user and all their items; undefined for an unknown user. */
     remove: (family: Family, userKey: string) =>
       change(withNewGeneration((db) => removeUser(db, family, userKey), isDefined)),
+    /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
+    repair: () => change(withNewGeneration(repairAll, isPositive)),
+    ...takedownChanges(store),
+    ...mediaChanges(change),
+    ...deliveries(store),
+  };
+}
+
+function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTraces }: StoreAccess) {
+  return {
     /** Removes users and items; keeps imports from bringing them back. `cleanUp` comes next. */
     takeDown: (subjects: readonly TakedownSubject[], { keepNames = false }: TakedownOptions = {}) =>
       change(asTakedown((db) => takeDown(db, subjects), keepNames)),
@@ -95,37 +98,43 @@ export function createWriter(store: StoreAccess) {
     /** Lets imports bring them again; whether each had been taken down. */
     undoTakedowns: (subjects: readonly TakedownSubject[]) =>
       change(withNewGeneration((db) => undoTakedowns(db, subjects), isDefined)),
-    /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
-    repair: () => change(withNewGeneration(repairAll, isPositive)),
-    /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
-    relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
-    /**
-     * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
-     * named them: false, and nothing is remembered, if a user was taken down since.
-     */
-    saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
-    /** Remembers what pages need to know of a copy; false if no address has it any more. */
-    savePicture: (file: string, facts: MeasuredPicture) => change((db) => savePicture(db, file, facts)),
-    /** Forgets addresses that no record has named for `grace` seconds. */
-    pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
-    unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
-    /** The changes that these subscribers do not know. */
-    readPending: (subscribers: readonly string[]) => change((db) => readPending(db, subscribers)),
-    markDelivered: (subscribers: readonly string[], generation: number) =>
-      change((db) => markDelivered(db, subscribers, generation)),
-    markUnreached: (subscribers: readonly string[]) => change((db) => markUnreached(db, subscribers)),
-    /** Whether a takedown has left names for subscribers; waits for no other writer. */
-    keepsNames: () => keepsNames(adapter),
-    /** Erases them. A command that is interrupted in between erases them again. */
-    async eraseNames(): Promise<void> {
-      await change(eraseChanges);
-      const unerased = await eraseTraces();
-      if (unerased !== undefined) throw new StoreError(unerased);
-      await change(async (db) => void (await db.run(ERASED)));
-    },
   };
 }
 
+const mediaChanges = (change: StoreAccess['change']) => ({
+  /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
+  relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
+  /**
+   * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
+   * named them: false, and nothing is remembered, if a user was taken down since.
+   */
+  saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
+  /** Remembers what pages need to know of a copy; false if no address has it any more. */
+  savePicture: (file: string, facts: MeasuredPicture) => change((db) => savePicture(db, file, facts)),
+  /** Forgets addresses that no record has named for `grace` seconds. */
+  pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
+  unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
+});
+
+/** What caches and subscribers are told of changes. */
+const deliveries = ({ adapter, change, eraseTraces = noTraces }: StoreAccess) => ({
+  /** The changes that these subscribers do not know. */
+  readPending: (subscribers: readonly string[]) => change((db) => readPending(db, subscribers)),
+  markDelivered: (subscribers: readonly string[], generation: number) =>
+    change((db) => markDelivered(db, subscribers, generation)),
+  markUnreached: (subscribers: readonly string[]) => change((db) => markUnreached(db, subscribers)),
+  /** Whether a takedown has left names for subscribers; waits for no other writer. */
+  keepsNames: () => keepsNames(adapter),
+  /** Erases them. A command that is interrupted in between erases them again. */
+  async eraseNames(): Promise<void> {
+    await change(eraseChanges);
+    const unerased = await eraseTraces();
+    if (unerased !== undefined) throw new StoreError(unerased);
+    await change(async (db) => void (await db.run(ERASED)));
+  },
+});
+
+const noTraces = () => undefined;
 const isDefined = (result: unknown) => result !== undefined;
 const isPositive = (changed: number) => changed > 0;
 

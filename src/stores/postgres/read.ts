@@ -3,7 +3,16 @@
 import type pg from 'pg';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
-import { type Answer, importTime, MOST_BYTES, type Reader, type StoreListener } from '../reader.ts';
+import {
+  type Answer,
+  type Counts,
+  type ItemSize,
+  importTime,
+  MOST_BYTES,
+  type Reader,
+  type StoreListener,
+  type UserEntry,
+} from '../reader.ts';
 import { type Archive, createArchive } from '../sql/archive.ts';
 import { countsFrom, NO_COUNTS } from '../sql/counts.ts';
 import {
@@ -15,8 +24,9 @@ import {
   selectItem,
   servedItem,
 } from '../sql/history-statements.ts';
-import { factsByFile } from '../sql/media-statements.ts';
+import { factsByFile, type PictureRow } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
+import type { TextRow } from '../sql/sql-adapter.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
 import { openSnapshot } from './connect.ts';
 import { member, sqlAdapter } from './dialect.ts';
@@ -92,6 +102,15 @@ const NEWEST = {
     FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
       ON family = $1 AND user_key = $2 AND collection = $3`,
 };
+type NewestRow = [
+  etag: string,
+  profile: string,
+  listEtag: string,
+  list: string | null,
+  hasMore: string,
+  hasCopies: string,
+];
+
 /** A line for each item: its id, and its record if that fits. As JSON, a text full of quotes would cost twice as much. */
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
@@ -103,11 +122,16 @@ const historyQuery = (family: Family) => ({
         FROM (${selectHistory(family, 'older', 'items.id, items.date, record')}) AS found) AS part)
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
+/** The lines are null where the user has no items. */
+type HistoryRow = [etag: string, profile: string, items: string | null];
+
 const itemQuery = (family: Family) => ({
   name: `item of ${family}`,
   text: `SELECT generation, etag, profile, record, older, newer
     FROM vitrine LEFT JOIN (${selectItem(family, { member, bytes: (text) => text })}) AS found ON true`,
 });
+type ItemRow = [etag: string, profile: string, record: string, older: string | null, newer: string | null];
+
 const sizesQuery = (family: Family, side: Side) =>
   select(
     `${side} sizes of ${family}`,
@@ -145,18 +169,18 @@ function splitItems(lines: string) {
 }
 
 function createReader(hosts: Hosts, read: Hosts['read']): Reader {
+  const queries = createQueries(read);
+  const { readValue, readJson } = queries;
+
   async function find(query: pg.QueryConfig, gzip: boolean): Promise<Answer | undefined> {
     const [, etag, hex, isPacked] = await read(query);
     if (etag == null) return undefined;
-    return answerWith(etag, hex == null ? null : Buffer.from(hex.slice(2), 'hex'), isPacked === 't', gzip);
+    return answerWith(etag, hex == null ? null : fromHex(hex), isPacked === 't', gzip);
   }
 
-  const readValue = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
-    (await read({ ...query, values }))[1];
-  const readJson = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
-    JSON.parse((await readValue(query, ...values)) ?? '[]');
-
   return {
+    ...createUserLists(queries),
+    ...createItemLists(queries),
     version: hosts.newest,
     lastImport: () => importTime(hosts.newest()),
     lastImportRun: () =>
@@ -172,43 +196,78 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
     isTakenDown: async (family, userKey) =>
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
-    pictures: async (files) => factsByFile(await readJson(PICTURES, files)),
-    firstUsers: (family, count) => readJson(FIRST_USERS, family, count),
-    users: (family, { after = '', upTo, skip = 0, limit }) =>
-      readJson(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
-    search: (family, key, limit) => readJson(SEARCH, family, key, key + LAST, limit),
-    async newest(family, userKey, collection) {
-      const query = { ...NEWEST, values: [family, userKey, collection] };
-      const [, etag, record, listEtag, hex, hasMore, hasCopies] = await read(query);
-      if (etag == null) return undefined;
-      const body = hex == null ? undefined : Buffer.from(hex.slice(2), 'hex');
-      return {
-        profile: { etag, body: Buffer.from(record as string) },
-        list: { etag: String(listEtag), body: body && unpackedSize(body) <= MOST_BYTES ? body : null },
-        hasMore: hasMore === 't',
-        hasCopies: hasCopies === 't',
-      };
-    },
-    async item(family, userKey, id) {
-      const [, etag, text, record, older, newer] = await read({ ...ITEM_OF[family], values: [userKey, id] });
-      if (etag == null) return undefined;
-      const profile = { etag, body: Buffer.from(text as string) };
-      return { profile, record: record ?? '', older: older ?? undefined, newer: newer ?? undefined };
-    },
-    async history(family, userKey, { from = '', limit, skip = 0 }) {
-      const query = { ...HISTORIES[family], values: [userKey, from, limit, skip] };
-      const [, etag, record, items] = await read(query);
-      if (etag == null) return undefined;
-      return { profile: { etag, body: Buffer.from(record as string) }, ...splitItems(items ?? '') };
-    },
-    historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
-      readJson(SIZES[family][side], userKey, from, limit, skip),
-    counts: keepLast(NO_COUNTS, async () => countsFrom(Object.entries(await readJson(COUNTS)))),
+    pictures: async (files) => factsByFile(await readJson<PictureRow[]>(PICTURES, files)),
+    counts: keepLast(NO_COUNTS, async () => countsFrom(Object.entries(await readJson<Counts>(COUNTS)))),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
   };
 }
+
+/** Bytes, as PostgreSQL writes them: \x00ff. */
+const fromHex = (text: string) => Buffer.from(text.slice(2), 'hex');
+
+type Queries = ReturnType<typeof createQueries>;
+
+/** Reads rows, values and JSON. The caller names the type that its query selects. */
+function createQueries(read: Hosts['read']) {
+  const readValue = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
+    (await read({ ...query, values }))[1];
+  return {
+    readValue,
+    async readJson<Value>(query: pg.QueryConfig, ...values: QueryValue[]): Promise<Value> {
+      return JSON.parse((await readValue(query, ...values)) ?? '[]');
+    },
+    /** The columns behind the generation; undefined where nothing is found, which leaves all of them empty. */
+    async readRow<Row extends TextRow>(
+      query: pg.QueryConfig,
+      ...values: QueryValue[]
+    ): Promise<Row | undefined> {
+      const [, ...columns] = await read({ ...query, values });
+      return columns[0] == null ? undefined : (columns as Row);
+    },
+  };
+}
+
+const createUserLists = ({ readJson }: Queries): Pick<Reader, 'firstUsers' | 'users' | 'search'> => ({
+  firstUsers: (family, count) => readJson<string[]>(FIRST_USERS, family, count),
+  users: (family, { after = '', upTo, skip = 0, limit }) =>
+    readJson<UserEntry[]>(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
+  search: (family, key, limit) => readJson<UserEntry[]>(SEARCH, family, key, key + LAST, limit),
+});
+
+type ItemLists = Pick<Reader, 'newest' | 'item' | 'history' | 'historySizes'>;
+
+/** The items of a user, each time with the profile. */
+const createItemLists = ({ readRow, readJson }: Queries): ItemLists => ({
+  async newest(family, userKey, collection) {
+    const row = await readRow<NewestRow>(NEWEST, family, userKey, collection);
+    if (row === undefined) return undefined;
+    const [etag, profile, listEtag, hex, hasMore, hasCopies] = row;
+    const list = hex === null ? null : fromHex(hex);
+    return {
+      profile: { etag, body: Buffer.from(profile) },
+      list: { etag: listEtag, body: list && unpackedSize(list) <= MOST_BYTES ? list : null },
+      hasMore: hasMore === 't',
+      hasCopies: hasCopies === 't',
+    };
+  },
+  async item(family, userKey, id) {
+    const row = await readRow<ItemRow>(ITEM_OF[family], userKey, id);
+    if (row === undefined) return undefined;
+    const [etag, text, record, older, newer] = row;
+    const profile = { etag, body: Buffer.from(text) };
+    return { profile, record, older: older ?? undefined, newer: newer ?? undefined };
+  },
+  async history(family, userKey, { from = '', limit, skip = 0 }) {
+    const row = await readRow<HistoryRow>(HISTORIES[family], userKey, from, limit, skip);
+    if (row === undefined) return undefined;
+    const [etag, profile, items] = row;
+    return { profile: { etag, body: Buffer.from(profile) }, ...splitItems(items ?? '') };
+  },
+  historySizes: (family, userKey, { from = '', limit, skip = 0, side = 'older' }) =>
+    readJson<ItemSize[]>(SIZES[family][side], userKey, from, limit, skip),
+});
 
 /** Where it fails, what it returned last. */
 function keepLast<T>(first: T, read: () => Promise<T>): () => Promise<T> {

@@ -26,7 +26,7 @@ import {
   selectItem,
   servedItem,
 } from '../sql/history-statements.ts';
-import { factsByFile, MEDIA_URL, type PictureRow } from '../sql/media-statements.ts';
+import { factsByFile, MEDIA_URL, type MemberSql, type PictureRow } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import { NEWEST_MARK } from '../sql/takedowns.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -105,7 +105,8 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
   const lookups = createLookups(db, beginRead);
   return {
     ...lookups,
-    ...createListings(db, beginRead, lookups.profile),
+    ...createUserLists(db, beginRead),
+    ...createItemLists(db, beginRead, lookups.profile),
     version: () => generation.get() ?? 0,
     lastImport: () => importTime(generation.get() ?? 0),
     lastImportRun: () => importTime(lastRun.get() ?? 0),
@@ -182,32 +183,15 @@ function buildNewest([etag, body, listEtag, list, hasMore, hasCopies]: NewestRow
   };
 }
 
-function createListings(
+function createUserLists(
   db: OpenDatabase,
   beginRead: () => void,
-  findProfile: ReturnType<typeof createLookups>['profile'],
-): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'newest' | 'item' | 'history' | 'historySizes'> {
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'search'> {
   type UsersOf = [family: Family, from: string, limit: number, skip: number];
   const firstUsers = db.prepare<[Family, number], string>(FIRST_USERS).pluck();
   const users = db.prepare<UsersOf, UserEntry>(usersBy('>', 'ASC'));
   const usersBefore = db.prepare<UsersOf, UserEntry>(usersBy('<=', 'DESC'));
   const search = db.prepare<object, UserEntry>(SEARCH);
-  const newest = db.prepare<[Family, string, string], NewestRow>(NEWEST).raw();
-  const adapter = sqlAdapter(db);
-  const { member } = adapter;
-  const item = perFamily((family) => db.prepare<object, ItemRow>(selectItem(family, adapter)).raw());
-  // As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin.
-  const prepare = <Row extends [id: string, bytes: number, record?: Buffer]>(
-    family: Family,
-    side: Side,
-    ...columns: string[]
-  ) => db.prepare<object, Row>(selectHistory(family, side, [SIZE, ...columns].join())).raw();
-  const plain = perFamily((family) => prepare<SizedRow>(family, 'older', 'CAST(record AS BLOB)'));
-  const served = perFamily((family) =>
-    prepare<SizedRow>(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
-  );
-  const sizes = forEachSide((family, side) => prepare<[id: string, bytes: number]>(family, side));
-  const mediaUrl = db.prepare(MEDIA_URL);
   return {
     firstUsers: (family, count) => firstUsers.all(family, count),
     users(family, { after = '', upTo, skip = 0, limit }) {
@@ -219,6 +203,21 @@ function createListings(
       beginRead();
       return search.all({ 1: family, 2: key, 3: key + LAST, 4: limit });
     },
+  };
+}
+
+/** The items of a user, each time with the profile. */
+function createItemLists(
+  db: OpenDatabase,
+  beginRead: () => void,
+  findProfile: ReturnType<typeof createLookups>['profile'],
+): Pick<SqliteReader, 'newest' | 'item' | 'history' | 'historySizes'> {
+  const newest = db.prepare<[Family, string, string], NewestRow>(NEWEST).raw();
+  const adapter = sqlAdapter(db);
+  const item = perFamily((family) => db.prepare<object, ItemRow>(selectItem(family, adapter)).raw());
+  const { plain, served, sizes } = prepareHistories(db, adapter.member);
+  const mediaUrl = db.prepare(MEDIA_URL);
+  return {
     newest(family, userKey, collection) {
       beginRead();
       const row = newest.get(family, userKey, collection);
@@ -247,6 +246,22 @@ function createListings(
       const found = sizes[family][side].all(values);
       return found.map(([id, bytes]): ItemSize => ({ id, bytes }));
     },
+  };
+}
+
+/** As bytes: better-sqlite3 takes ten times as long to make a string of letters that are not Latin. */
+function prepareHistories(db: OpenDatabase, member: MemberSql) {
+  const prepare = <Row extends [id: string, bytes: number, record?: Buffer]>(
+    family: Family,
+    side: Side,
+    ...columns: string[]
+  ) => db.prepare<object, Row>(selectHistory(family, side, [SIZE, ...columns].join())).raw();
+  return {
+    plain: perFamily((family) => prepare<SizedRow>(family, 'older', 'CAST(record AS BLOB)')),
+    served: perFamily((family) =>
+      prepare<SizedRow>(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
+    ),
+    sizes: forEachSide((family, side) => prepare<[id: string, bytes: number]>(family, side)),
   };
 }
 
