@@ -200,7 +200,7 @@ const HEADERS_TIMEOUT = 10_000;
 /** For the database, its replacement, the log and what else is opened while connections are. */
 const RESERVED_FILES = 64;
 /** What a worker takes without connections, and what one takes whose request waits, with the part of the system. */
-const WORKER_BYTES = 96 * 1016 * 1024;
+const WORKER_BYTES = 96 * 1024 * 1024;
 const CONNECTION_BYTES = 24 * 1024;
 /** A proxy needs some, however little memory there is. */
 const FEWEST = 256;
