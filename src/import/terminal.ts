@@ -1,10 +1,8 @@
 // Shows the progress of a command: a bar on a terminal, elsewhere a line every few seconds.
 
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { madeEtags, type StepListener, type StepSize } from '../stores/steps.ts';
-import { describeStep, drawn } from './progress-line.ts';
-import type { ClockSettings, ClockStep } from './step-clock.ts';
+import { describeStep, drawn } from './progress-line.js';
 
 export interface Terminal {
   readonly isTTY?: boolean;
@@ -85,11 +83,32 @@ export async function showSteps<T>(
   return await action(report.step);
 }
 
-// A thread takes 45 ms of CPU and 18 MB of memory: commands that will end soon do without.
+// A thread takes 45 ms of CPU and 10 MB of memory: commands that will end soon do without.
 const LARGE = 50e6;
 const SOON_MS = 1000;
 /** A terminal shows the seconds. */
 const TICK_MS = 1000;
+
+interface ClockSettings {
+  /** A file descriptor. */
+  readonly fd: number;
+  /** Undefined if it is no terminal. */
+  readonly columns: number | undefined;
+  /** Milliseconds between two lines. */
+  readonly every: number;
+  /** The number of the step that the command is in. */
+  readonly current: Int32Array;
+}
+
+interface ClockStep extends StepSize {
+  readonly number: number;
+  readonly name: string;
+  /** Milliseconds since the last line. */
+  readonly silent: number;
+  /** How many there are, and how many there were as the step began. */
+  readonly made: Int32Array;
+  readonly madeBefore: number;
+}
 
 function createClock(screen: Terminal, every: number) {
   const current = new Int32Array(new SharedArrayBuffer(4));
@@ -102,7 +121,7 @@ function createClock(screen: Terminal, every: number) {
       every,
       current,
     };
-    const file = new URL(`./step-clock${extname(import.meta.filename)}`, import.meta.url);
+    const file = new URL('./step-clock.js', import.meta.url);
     const limits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 };
     const worker = new Worker(file, { workerData: settings, resourceLimits: limits });
     // A command without a clock does the same.

@@ -1,4 +1,5 @@
 // What a long command shows of its steps. Off a terminal it shows nothing in its first ten seconds, so outputs do not depend on time.
+import { execFileSync } from 'node:child_process';
 import { openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,7 +7,7 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { createReport } from '../../src/import/terminal.ts';
 import { madeEtags } from '../../src/stores/steps.ts';
-import { fixture, tempFile } from '../support/files.ts';
+import { fixture, ROOT, tempFile } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { databaseOf, done, importInto, processWith } from '../support/rig.ts';
 
@@ -39,6 +40,29 @@ test.each([
   const deadline = performance.now() + 20_000;
   while (statSync(output).size === 0 && performance.now() < deadline);
   expect(readFileSync(output, 'utf8')).toMatch(/^copying {2}█{12}░{12} 50%( …|, \d+ s), \d+ s left\n/);
+});
+
+// An import with its clock must fit into 128 MB: Node's compiler of TypeScript would take ten of them in each thread.
+test('the thread that shows steps takes less than 15 MB, also in a checkout', () => {
+  const program = tempFile(
+    'clock.mjs',
+    `import { readFileSync, statSync, openSync } from 'node:fs';
+    import { createReport } from ${JSON.stringify(join(ROOT, 'src/import/terminal.ts'))};
+    const anonymous = () => Number(/^RssAnon:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
+    const before = anonymous();
+    const report = createReport({ fd: openSync(process.argv[2], 'a'), write() {} }, { lineMs: 10 });
+    report.step('copying', { bytes: 60e6 });
+    while (statSync(process.argv[2]).size === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    console.log(anonymous() - before);
+    process.exit();`,
+  );
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+  const taken = execFileSync(process.execPath, [program, tempFile('progress.txt', '')], {
+    env,
+    timeout: 20_000,
+  });
+  expect(Number(taken)).toBeGreaterThan(5);
+  expect(Number(taken)).toBeLessThan(15);
 });
 
 test('an import names the steps of its writing', async () => {

@@ -239,7 +239,7 @@ describe('size and shape', () => {
     expect(
       misshapen(
         ({ name }) =>
-          !/^([a-z]+(-[a-z]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.(ts|js)$/.test(name) ||
+          !/^([a-z]+(-[a-z]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.(ts|js|d\.ts)$/.test(name) ||
           /utils|helpers|common|(^|\/)(types|index)\.ts/.test(name),
       ),
     ).toEqual([]);

@@ -1,6 +1,6 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
 // not asked any more, or with the first unexpected error.
-import { bar, secondsLeft } from '../../import/progress-line.ts';
+import { bar, secondsLeft } from '../../import/progress-line.js';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import { SiteError } from './http-client.ts';
 
