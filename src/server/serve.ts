@@ -20,6 +20,7 @@ import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { closeAllConnections, closeSilentConnections } from './edge/http-server.ts';
+import { takeOverIdleClose } from './edge/undocumented.ts';
 import { inheritedSocket, listen } from './listen.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
@@ -161,13 +162,19 @@ async function loadRehearsal({ rateLimit }: Config, rehearsal: Rehearsal) {
   return (app: Parameters<typeof rehearse>[0]) => rehearse(app, { ...rehearsal, rateLimit });
 }
 
-/** A new connection may have its request on the way; one that stays silent this long is closed. */
+/** A connection may have its next request on the way, which is its last one; one that stays silent this long is closed. */
 const SILENT_GRACE_MS = 500;
 
 /** Requests in flight may finish; whatever is open after the grace time is cut. */
 async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace: number): Promise<void> {
+  const closeIdleConnections = takeOverIdleClose(app.server);
+  const closeResting = () => {
+    closeIdleConnections();
+    closeSilentConnections(app.server);
+  };
   const timers = [
-    setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, grace)),
+    // First what has arrived is read: on a busy machine that may be the requests of the whole time.
+    setInterval(() => setImmediate(closeResting), Math.min(SILENT_GRACE_MS, grace)),
     setTimeout(() => closeAllConnections(app.server), grace),
   ];
   await app.close();

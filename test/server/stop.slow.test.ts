@@ -96,6 +96,33 @@ describe.concurrent('while draining', () => {
     expect(await server.ended).toBe(0);
   });
 
+  // The client has its response, and its next request is on the way: closing the connection would lose it.
+  test.each(['1', '2'])(
+    'a kept connection has its next request answered, with %s worker(s)',
+    async (workers) => {
+      const server = await startServer({ WORKERS: workers });
+      const kept = await Promise.all(Array.from({ length: 20 }, () => dial(server)));
+      for (const socket of kept) {
+        socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
+        await once(socket, 'data');
+      }
+      const heard = kept.map(hearOut);
+      server.child.kill('SIGTERM');
+      await until('the port to be closed', () =>
+        ask(server, '/healthz').then(
+          () => false,
+          () => true,
+        ),
+      );
+      for (const socket of kept) socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
+      for (const bytes of await Promise.all(heard))
+        expect(parseReplies(bytes).map((reply) => [reply.status, reply.headers.connection])).toEqual([
+          [200, 'close'],
+        ]);
+      expect(await server.ended).toBe(0);
+    },
+  );
+
   test('an unfinished request is cut off after the grace period', async () => {
     const server = await startServer({ SHUTDOWN_GRACE: '1s' });
     const socket = await dial(server);

@@ -23,7 +23,7 @@ export async function startOwn(isDraining = false, settings = {}, route = serveS
   });
   await once(own.listen(0, '127.0.0.1'), 'listening');
   atEnd(() => own.close());
-  return own.address() as AddressInfo;
+  return { ...(own.address() as AddressInfo), server: own };
 }
 
 /** Holds the requests that come until `answer` is called. */

@@ -19,6 +19,17 @@ export function allowHalfOpen<S extends Server>(server: S): S {
 }
 
 /**
+ * Node's `close` of a server, and Fastify's, destroy idle connections by `closeIdleConnections`. A request that is on its way
+ * to one is lost. From now on only what this returns closes them. Without it, half of the busy clients that keep their
+ * connections lose a response at each stop.
+ */
+export function takeOverIdleClose(server: Server): () => void {
+  const close = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {};
+  return close;
+}
+
+/**
  * Node calls `destroySoon` after a last response, and its own closes at once. A close over unread bytes makes TCP send a
  * reset, which can destroy the response before the client reads it: nginx answers 502 to requests with large bodies.
  */

@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
+import { takeOverIdleClose } from '../../../src/server/edge/undocumented.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
 import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
@@ -45,6 +46,19 @@ test('`destroySoon`: a last answer is not lost to the reset of a close over unre
     const replies = parseReplies(await hearOut(socket.resume()));
     expect(replies.length).toBe(first === '/large' ? 4 : 1);
   }
+});
+
+test('`closeIdleConnections`: a server that is closed answers connections that are kept', async () => {
+  const own = await startOwn();
+  const socket = await dial(own);
+  socket.write(get('/'));
+  await once(socket, 'data');
+  const closeIdle = takeOverIdleClose(own.server);
+  own.server.close();
+  socket.write(get('/'));
+  await once(socket, 'data');
+  closeIdle();
+  await once(own.server, 'close');
 });
 
 test('`httpAllowHalfOpen`: a client that ends its side gets the answer', async () => {
