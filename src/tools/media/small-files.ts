@@ -48,24 +48,13 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     return loading;
   }
 
-  async function keep(name: string, body: Buffer): Promise<void> {
-    if (body.length > quota.left) throw new QuotaReached();
-    const incoming = await folder.receive();
-    try {
-      await incoming.write(body);
-      if (await incoming.keep(name)) quota.left -= body.length;
-    } finally {
-      await incoming.discard();
-    }
-  }
-
   async function measure(copy: MeasurableCopy): Promise<MeasuredPicture | undefined> {
     const shrink = await load();
     if (shrink === undefined || run.stopped() !== undefined) return undefined;
     const { file, url, bytes, failedDecodes } = copy;
     try {
       const facts = await shrink(folder.findPlace(file), bytes, (width, body) =>
-        keep(smallName(file, width), body),
+        keepFile({ folder, quota }, smallName(file, width), body),
       );
       if (facts.small.length > 0) shrunk++;
       return facts;
@@ -95,6 +84,21 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     /** Of how many copies it made small files. */
     shrunk: () => shrunk,
   };
+}
+
+async function keepFile(
+  { folder, quota }: Pick<ShrinkerParts, 'folder' | 'quota'>,
+  name: string,
+  body: Buffer,
+): Promise<void> {
+  if (body.length > quota.left) throw new QuotaReached();
+  const incoming = await folder.receive();
+  try {
+    await incoming.write(body);
+    if (await incoming.keep(name)) quota.left -= body.length;
+  } finally {
+    await incoming.discard();
+  }
 }
 
 type MeasurableCopy = Pick<Copy, 'file' | 'url' | 'bytes' | 'failedDecodes'>;

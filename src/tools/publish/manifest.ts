@@ -68,9 +68,11 @@ type Pause = () => Promise<void>;
 
 export type Manifest = ReturnType<typeof openManifest>;
 
+type Prepare = ReturnType<typeof openNamed>['prepare'];
+
 /** All files, some at a time, of owners with names that begin like this. Between them is a pause: there may be millions. */
 async function* readInParts<Row extends Place>(
-  prepare: ReturnType<typeof openNamed>['prepare'],
+  prepare: Prepare,
   columns: string,
   pause: Pause,
   begin = '',
@@ -84,6 +86,32 @@ async function* readInParts<Row extends Place>(
     last = rows.at(-1);
     await pause();
   }
+}
+
+/** A file of each kind and type that has an address. */
+async function findSamples(prepare: Prepare, pause: Pause): Promise<Sample[]> {
+  const found = new Map<string, Sample>();
+  for await (const files of readInParts<Entry>(prepare, '*', pause))
+    for (const file of files) {
+      const sort = `${file.kind} ${file.type}`;
+      const { address } = file;
+      if (address !== null && !found.has(sort)) found.set(sort, { ...file, address });
+    }
+  return [...found.values()];
+}
+
+/** The files of owners who have none any more, of those with names that begin like this. */
+async function* readUnseen(prepare: Prepare, begin: string, pause: Pause): AsyncGenerator<Place> {
+  const columns = `owner, path, ${IS_UNSEEN} AS isUnseen`;
+  for await (const files of readInParts<Place & { isUnseen: number }>(prepare, columns, pause, begin))
+    yield* files.filter(({ isUnseen }) => isUnseen === 1);
+}
+
+/** Writes a line of JSON for each file to an empty one. */
+async function writeLines(prepare: Prepare, path: string, pause: Pause): Promise<void> {
+  const columns = `owner, path, ${LINE} AS line`;
+  for await (const files of readInParts<Place & { line: string }>(prepare, columns, pause))
+    appendFileSync(path, files.map(({ line }) => `${line}\n`).join(''));
 }
 
 export function openManifest(file: string) {
@@ -106,17 +134,7 @@ export function openManifest(file: string) {
       prepare<{ files: number; bytes: number }>(
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
       ).get() ?? { files: 0, bytes: 0 },
-    /** A file of each kind and type that has an address. */
-    async samples(pause: Pause): Promise<Sample[]> {
-      const found = new Map<string, Sample>();
-      for await (const files of readInParts<Entry>(prepare, '*', pause))
-        for (const file of files) {
-          const sort = `${file.kind} ${file.type}`;
-          const { address } = file;
-          if (address !== null && !found.has(sort)) found.set(sort, { ...file, address });
-        }
-      return [...found.values()];
-    },
+    samples: (pause: Pause) => findSamples(prepare, pause),
 
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
@@ -125,27 +143,14 @@ export function openManifest(file: string) {
     startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
     see: (owner: string) => see.run(owner),
-    /** The files of owners who have none any more, of those with names that begin like this. */
-    async *unseen(begin: string, pause: Pause): AsyncGenerator<Place> {
-      const columns = `owner, path, ${IS_UNSEEN} AS isUnseen`;
-      for await (const files of readInParts<Place & { isUnseen: number }>(prepare, columns, pause, begin))
-        yield* files.filter(({ isUnseen }) => isUnseen === 1);
-    },
+    unseen: (begin: string, pause: Pause) => readUnseen(prepare, begin, pause),
 
     /** Notes a file of the tree that is not what it was in the other one. */
     noteChange: (path: string) => note.run(path),
     /** The next of these files, in the order of their paths. */
     changesAfter: (path: string) => changes.all(path).map((row) => row.path),
 
-    /** Writes a line of JSON for each file to an empty one. */
-    async writeLines(path: string, pause: Pause): Promise<void> {
-      for await (const files of readInParts<Place & { line: string }>(
-        prepare,
-        `owner, path, ${LINE} AS line`,
-        pause,
-      ))
-        appendFileSync(path, files.map(({ line }) => `${line}\n`).join(''));
-    },
+    writeLines: (path: string, pause: Pause) => writeLines(prepare, path, pause),
     /** From now on this tree is the one that is served. */
     commit(tree: TreeName, { generation, settings }: LastInput): void {
       prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);
