@@ -1,7 +1,7 @@
 // Commands that change a little, over 1, 10 and 100 times the data: what they cost follows the change. CPU differs from run to run,
 // so bytes that are read tell whether something reads everything.
 import { once } from 'node:events';
-import { cpSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, writePeople } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
@@ -21,8 +21,6 @@ interface ScaleCase {
   /** What is measured: a command, over a folder with `site.db`. */
   readonly args: (folder: string, users: number) => Promise<readonly string[]> | readonly string[];
   readonly env?: (folder: string) => Record<string, string>;
-  /** It ends with a step that reads the file once. */
-  readonly readsFile?: boolean;
   /** It writes a list of all files. Only its CPU is compared. */
   readonly writesList?: boolean;
 }
@@ -105,7 +103,6 @@ export const SCALES: readonly ScaleCase[] = [
     title: 'takedown of one user',
     unit: 200,
     args: (folder) => ['takedown', ...database(folder), '--family', 'microblog', nameOf(7)],
-    readsFile: true,
   },
   {
     title: 'changes',
@@ -139,17 +136,12 @@ export const SCALES: readonly ScaleCase[] = [
 ];
 
 /** What the case costs over 1, 10 and 100 times its least number of users. */
-export async function scaleCosts(
-  { unit, args, env, readsFile }: ScaleCase,
-  scale = 1,
-): Promise<readonly ScaleCost[]> {
+export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Promise<readonly ScaleCost[]> {
   const costs: ScaleCost[] = [];
   for (const factor of FACTORS) {
     const users = unit * factor * scale;
     const folder = await copyPeople(users);
-    const cost = await costOf(await args(folder, users), env?.(folder));
-    const size = readsFile ? statSync(join(folder, 'site.db')).size / 1e6 : 0;
-    costs.push({ ...cost, read: cost.read - size });
+    costs.push(await costOf(await args(folder, users), env?.(folder)));
   }
   return costs;
 }

@@ -41,6 +41,8 @@ export function addLists(db: Database): void {
       db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
     }
     db.exec('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
+    // The next takedown sweeps all pages (traces.ts).
+    db.exec('INSERT INTO unswept DEFAULT VALUES');
   }).immediate();
 }
 

@@ -1,19 +1,49 @@
-// What is left of deleted data in a file. With `secure_delete`, SQLite overwrites what it deletes. But when it moves rows to
-// another page it leaves copies of them in the gap between the pointers and the rows of the first one: those are overwritten
-// here. Nothing reads a gap, so neither readers nor a crash can see half of this.
+// What is left of deleted data in a file. With `secure_delete`, SQLite overwrites what it deletes, but leaves copies of rows that
+// it moves (gaps.ts). Each change sweeps the pages that it has written, so a takedown need not look through the whole file. What
+// could not be swept is noted: then the next takedown sweeps all.
 
-import { fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import type { ShareListener } from '../sql/unnamed-media.ts';
 import type { StepListener } from '../steps.ts';
 import type { OpenDatabase } from './connect.ts';
-import { emptyLog } from './log.ts';
+import { eraseGaps } from './gaps.ts';
+import { attemptAll, emptyLog, readLoggedPages } from './log.ts';
+import { createPageSet } from './page-set.ts';
 
-/** Bytes that are looked through while no other writer comes in between. */
-const SLICE = 4 * 1024 * 1024;
-/** One for all slices: what lies outside of the heap is collected late. */
-const slice = Buffer.alloc(SLICE);
+/** A change whose pages are not swept yet. */
+export interface UnsweptChange {
+  readonly number: number | bigint;
+  /** Differs from the one before if another process has written. */
+  readonly dataVersion: unknown;
+}
+
+const dataVersion = (db: OpenDatabase) => db.pragma('data_version', { simple: true });
+
+/** Notes, in the transaction of a change, that its pages are to be swept. */
+export const noteChange = (db: OpenDatabase): UnsweptChange => ({
+  number: db.prepare('INSERT INTO unswept DEFAULT VALUES').run().lastInsertRowid,
+  dataVersion: dataVersion(db),
+});
+
+/** Moves what the log holds into the file, and sweeps the pages of a change that was committed just now. If it cannot, it stays noted. */
+export function sweepChange(db: OpenDatabase, path: string, change: UnsweptChange): void {
+  attemptAll(db, () => {
+    const pages = attemptAll(db, () => readLoggedPages(db, path));
+    // Another process may have emptied the log before it was read here.
+    const isComplete = pages !== undefined && dataVersion(db) === change.dataVersion;
+    if (!emptyLog(db) || !isComplete) return;
+    for (let page: number | undefined = 1; page !== undefined; ) {
+      const next = eraseGaps(db, path, pages, page);
+      // Another process writes: it does not wait for this one.
+      if (next === page && !emptyLog(db)) return;
+      page = next;
+    }
+    db.prepare('DELETE FROM unswept WHERE n = ?').run(change.number);
+    emptyLog(db);
+  });
+}
 
 const BUSY = 'another process, such as an export, is reading it, or the disk is full';
 
@@ -24,76 +54,38 @@ export async function eraseTraces(
   onShare: ShareListener = () => {},
 ): Promise<string | undefined> {
   try {
-    for (let at: number | undefined = 0; at !== undefined; ) {
-      // Until the log is in the file, it holds pages as they were.
-      if (!emptyLog(db)) return `${path} still holds deleted data in unused space: ${BUSY}.`;
-      at = eraseSlice(db, path, at, onShare);
-      await nextTurn();
-    }
-    return undefined;
+    const isSwept = isSweptThroughout(db) || (await sweepAll(db, path, onShare));
+    return isSwept ? undefined : `${path} still holds deleted data in unused space: ${BUSY}.`;
   } catch (error) {
     return `${path} still holds deleted data in unused space: ${errorMessage(error)}.`;
   }
 }
+const schemaVersion = (db: OpenDatabase) => Number(db.pragma('schema_version', { simple: true }));
 
-/** Where the next slice begins; the same place if another writer came first. Undefined at the end. */
-function eraseSlice(db: OpenDatabase, path: string, at: number, onShare: ShareListener): number | undefined {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    // With an empty log and no other writer, no page of the file is written until the transaction ends.
-    if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return at;
-    const file = openRaw(path);
-    const { size } = fstatSync(file);
-    const pageSize = Number(db.pragma('page_size', { simple: true }));
-    if (size >= MOST_PAGES * pageSize) throw new Error('so large a file must be compacted for that');
-    const bytes = slice.subarray(0, Math.min(SLICE, size - at));
-    readSync(file, bytes, 0, bytes.length, at);
-    eraseGaps(file, bytes, at, pageSize);
-    onShare(size === 0 ? 1 : (at + bytes.length) / size);
-    if (at + bytes.length < size) return at + bytes.length;
-    fsyncSync(file);
-    return undefined;
-  } finally {
-    db.exec('ROLLBACK');
+const SWEPT_SCHEMA = 'SELECT swept_schema FROM vitrine WHERE NOT EXISTS (SELECT 1 FROM unswept)';
+
+const isSweptThroughout = (db: OpenDatabase) => db.prepare(SWEPT_SCHEMA).pluck().get() === schemaVersion(db);
+
+/** False if the log cannot be emptied. */
+async function sweepAll(db: OpenDatabase, path: string, onShare: ShareListener): Promise<boolean> {
+  const schema = schemaVersion(db);
+  // A change that is made from now on sweeps what it writes.
+  const last = db.prepare('SELECT max(n) FROM unswept').pluck().get();
+  const pages = createPageSet(Number(db.pragma('page_count', { simple: true })));
+  pages.addAll();
+  for (let page: number | undefined = 1; page !== undefined; ) {
+    // Until the log is in the file, it holds pages as they were.
+    if (!emptyLog(db)) return false;
+    page = eraseGaps(db, path, pages, page);
+    onShare(page === undefined ? 1 : page / pages.count);
+    await nextTurn();
   }
-}
-
-function eraseGaps(file: number, bytes: Buffer, at: number, pageSize: number): void {
-  const zeros = Buffer.alloc(pageSize);
-  for (let start = 0; start < bytes.length; start += pageSize) {
-    const [from, to] = findGap(bytes.subarray(start, start + pageSize), at + start === 0);
-    if (from >= to || bytes.subarray(start + from, start + to).equals(zeros.subarray(from, to))) continue;
-    writeSync(file, zeros, 0, to - from, at + start + from);
-  }
-}
-
-/**
- * The lengths of the head of a page, by its first byte. A page of another kind begins with the number of a page, so its first
- * byte is less than 2 while there are fewer pages than MOST_PAGES.
- */
-const HEADS: Readonly<Record<number, number>> = { 2: 12, 5: 12, 10: 8, 13: 8 };
-const FILE_HEAD = 100;
-const MOST_PAGES = 2 ** 25;
-
-/** The bytes of a page between its pointers and its rows. */
-export function findGap(page: Buffer, isFirst: boolean): [from: number, to: number] {
-  const start = isFirst ? FILE_HEAD : 0;
-  const head = HEADS[page[start] ?? 0];
-  if (head === undefined) return [0, 0];
-  const from = start + head + 2 * page.readUInt16BE(start + 3);
-  const to = page.readUInt16BE(start + 5) || 65_536;
-  return to <= page.length ? [from, to] : [0, 0];
-}
-
-const raw = new Map<string, number>();
-
-/** Stays open until the process ends: when a process closes a file that SQLite has open as well, SQLite loses its locks. */
-function openRaw(path: string): number {
-  const { dev, ino } = statSync(path);
-  const key = `${dev} ${ino}`;
-  const file = raw.get(key) ?? openSync(path, 'r+');
-  raw.set(key, file);
-  return file;
+  db.transaction(() => {
+    db.prepare('DELETE FROM unswept WHERE n <= ?').run(last);
+    db.prepare('UPDATE vitrine SET swept_schema = ?').run(schema);
+  }).immediate();
+  emptyLog(db);
+  return true;
 }
 
 const HOLDS_TRACES = 'SELECT holds_traces FROM vitrine';

@@ -12,7 +12,14 @@ import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 import { attempt, emptyLog } from './log.ts';
-import { compact, describeTraces, eraseTraces } from './traces.ts';
+import {
+  compact,
+  describeTraces,
+  eraseTraces,
+  noteChange,
+  sweepChange,
+  type UnsweptChange,
+} from './traces.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -89,18 +96,25 @@ export async function change<T>(
   path: string,
   action: (store: SqlAdapter) => Promise<T>,
 ): Promise<T> {
+  let unswept: UnsweptChange | undefined;
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
+    const before = countChanges(db);
     const result = await action(sqlAdapter(db));
+    const noted = countChanges(db) > before ? noteChange(db) : undefined;
     db.exec('COMMIT');
+    unswept = noted;
     return result;
   } catch (error) {
     throw toStoreError(path, error);
   } finally {
-    endWork(db);
+    endWork(db, path, unswept);
   }
 }
+
+/** Rows that this connection has changed, also in work tables. */
+const countChanges = (db: OpenDatabase) => Number(db.prepare('SELECT total_changes()').pluck().get());
 
 // The rows of an import on their way into a file: a temporary table, so that other writers are held up only while it is
 // merged.
@@ -113,6 +127,7 @@ const STAGED = `
 const STAGE = `INSERT INTO staged (${STAGED_COLUMNS.join()}) VALUES (${STAGED_COLUMNS.map(() => '?').join()})`;
 
 export function startLoad(db: OpenDatabase, path: string, options: LoadOptions): Load {
+  const { onStep = noStep } = options;
   db.exec('BEGIN');
   db.exec(STAGED);
   createWorkTables(db);
@@ -126,18 +141,25 @@ export function startLoad(db: OpenDatabase, path: string, options: LoadOptions):
     },
     async finish(ending = 'commit') {
       let isFirst = false;
+      let finished: FinishedLoad | undefined;
       try {
         db.exec('COMMIT');
         isFirst = ending === 'commit' && beginFirst(db);
-        return await finish(db, options, ending);
+        finished = await finish(db, options, ending);
       } catch (error) {
         throw toStoreError(path, error);
       } finally {
-        endWork(db);
+        endWork(db, path, finished?.unswept);
         if (isFirst) endFirst(db);
       }
+      if (isFirst && finished.unswept !== undefined) {
+        onStep('looking for moved rows', { bytes: statSync(path).size });
+        // What fails here is done by the next takedown.
+        await eraseTraces(db, path);
+      }
+      return finished.tallies;
     },
-    abandon: () => endWork(db),
+    abandon: () => endWork(db, path),
   };
 }
 
@@ -158,11 +180,13 @@ function endFirst(db: OpenDatabase): void {
   attempt(db, 'journal_mode = WAL');
 }
 
-async function finish(
-  db: OpenDatabase,
-  options: LoadOptions,
-  ending: LoadOutcome,
-): Promise<Tallies | undefined> {
+interface FinishedLoad {
+  readonly tallies: Tallies | undefined;
+  /** Undefined if nothing was committed. */
+  readonly unswept: UnsweptChange | undefined;
+}
+
+async function finish(db: OpenDatabase, options: LoadOptions, ending: LoadOutcome): Promise<FinishedLoad> {
   db.exec('BEGIN IMMEDIATE');
   // A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole.
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
@@ -172,8 +196,9 @@ async function finish(
   if (isFirst && commits) onStep('index of ids');
   if (isFirst && commits) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   onStep(commits ? 'to the disk' : 'undoing the trial');
+  const unswept = commits ? noteChange(db) : undefined;
   db.exec(commits ? 'COMMIT' : 'ROLLBACK');
-  return tallies;
+  return { tallies, unswept };
 }
 
 function createWorkTables(db: OpenDatabase): void {
@@ -183,7 +208,7 @@ function createWorkTables(db: OpenDatabase): void {
 }
 
 /** Rolls back what was not committed. A failure is no failure of what was: it stays committed. */
-function endWork(db: OpenDatabase): void {
+function endWork(db: OpenDatabase, path: string, unswept?: UnsweptChange): void {
   if (!db.open) return;
   try {
     if (db.inTransaction) db.exec('ROLLBACK');
@@ -191,5 +216,6 @@ function endWork(db: OpenDatabase): void {
   } catch {
     // The temporary tables end with the connection.
   }
-  emptyLog(db);
+  if (unswept === undefined) emptyLog(db);
+  else sweepChange(db, path, unswept);
 }

@@ -1,11 +1,11 @@
 // After a takedown no byte of a user is left in the file: not in free pages, not where SQLite has moved rows away, not compressed.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, constants as zlib } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
-import { findGap } from '../../../src/stores/sqlite/traces.ts';
+import { findGap } from '../../../src/stores/sqlite/gaps.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
 import { folio, shot } from '../../support/records.ts';
 import { done, importInto } from '../../support/rig.ts';
@@ -54,18 +54,38 @@ function countTraces(path: string, ids: readonly number[]): number {
   return found.length;
 }
 
+/** Four imports of users, some of whom change; who is to be taken down, in each spelling that they had. */
+async function importPeople(path: string, seed: number) {
+  const random = createRandom(seed);
+  for (let round = 0; round < 4; round++) await importInto(path, ['-'], people(round, random));
+  const gone = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => random() < 0.15);
+  const spellings = gone.flatMap((id) => [`u${token(id)}`, `u${token(id)}y`]);
+  const subjects = spellings.map((value) => ({ family: 'portfolio', kind: 'user', value }) as const);
+  return { gone, subjects };
+}
+
+/** SQLite makes a program's changes by itself, and deletes the users. */
+function deleteBySqlite(path: string, gone: readonly number[]): void {
+  const db = new Database(path);
+  db.pragma('secure_delete = ON');
+  db.function('packed_of', () => null);
+  db.exec("UPDATE items SET record = json_set(record, '$.description', record || record) WHERE id % 3 = 1");
+  const ids = gone.join();
+  db.exec(`DELETE FROM items WHERE owner IN (${ids}); DELETE FROM profiles WHERE id IN (${ids});
+    DELETE FROM lists; DELETE FROM words; DELETE FROM changes; PRAGMA wal_checkpoint(TRUNCATE)`);
+  db.close();
+}
+
 test('no byte of users who were taken down is left, also where rows were moved', async () => {
   let moved = 0;
   for (let seed = 1; seed <= 4; seed++) {
-    const random = createRandom(seed);
     const path = join(tempFolder(), 'site.db');
-    for (let round = 0; round < 4; round++) await importInto(path, ['-'], people(round, random));
-    const gone = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => random() < 0.15);
-    const spellings = gone.flatMap((id) => [`u${token(id)}`, `u${token(id)}y`]);
-    const subjects = spellings.map((value) => ({ family: 'portfolio', kind: 'user', value }) as const);
+    const { gone, subjects } = await importPeople(path, seed);
+    const control = copyOf(path);
+    deleteBySqlite(control, gone);
+    moved += countTraces(control, gone);
     const writer = await openWriter(path);
     expect((await writer.takeDown(subjects)).users).toBe(gone.length);
-    moved += countTraces(path, gone);
     expect(await writer.cleanUp(() => {})).toBeUndefined();
     await writer.close();
     expect([seed, countTraces(path, gone)]).toEqual([seed, 0]);
@@ -73,6 +93,71 @@ test('no byte of users who were taken down is left, also where rows were moved',
   }
   // Otherwise this would show nothing.
   expect(moved).toBeGreaterThan(0);
+});
+
+const MARK = 'a mark in a gap';
+
+/** Writes into the gap of a page of the file, as SQLite does when it moves a row; whether it is there. */
+function plantMark(path: string): void {
+  const bytes = readFileSync(path);
+  for (let start = 4096; start < bytes.length; start += 4096) {
+    const [from, to] = findGap(bytes.subarray(start, start + 4096), false);
+    if (to - from < 100) continue;
+    bytes.write(MARK, start + to - MARK.length - 1);
+    writeFileSync(path, bytes);
+    return;
+  }
+}
+
+const hasMark = (path: string) => readFileSync(path).includes(MARK);
+const takeDown = (path: string) =>
+  done(['takedown', '--database-url', path, '--family', 'portfolio', 'somebody']);
+
+function execute(path: string, sql: string): void {
+  const db = new Database(path);
+  db.exec(sql);
+  db.close();
+}
+
+test('a takedown sweeps what it writes, and the whole file where it may not be swept', async () => {
+  const path = join(tempFolder(), 'site.db');
+  await importInto(path, ['-'], people(0, createRandom(1)));
+  await takeDown(path);
+  plantMark(path);
+  await takeDown(path);
+  expect(hasMark(path)).toBe(true);
+  // A change of a process that was killed.
+  execute(path, 'INSERT INTO unswept DEFAULT VALUES');
+  await takeDown(path);
+  expect(hasMark(path)).toBe(false);
+  execute(path, 'VACUUM');
+  plantMark(path);
+  await takeDown(path);
+  expect(hasMark(path)).toBe(false);
+  const copy = join(tempFolder(), 'copy.db');
+  await done(['snapshot', '--database-url', path, copy]);
+  plantMark(copy);
+  await takeDown(copy);
+  expect(hasMark(copy)).toBe(false);
+});
+
+test('a change that another process interferes with stays noted', async () => {
+  const path = join(tempFolder(), 'site.db');
+  await importInto(path, ['-'], people(0, createRandom(1)));
+  const unswept = () => {
+    const db = new Database(path, { readonly: true });
+    const count = db.prepare('SELECT count(*) FROM unswept').pluck().get();
+    db.close();
+    return count;
+  };
+  expect(unswept()).toBe(0);
+  const reader = new Database(path, { readonly: true });
+  reader.exec('BEGIN; SELECT 1 FROM profiles');
+  await importInto(path, ['-'], people(1, createRandom(2)));
+  reader.close();
+  expect(unswept()).toBe(1);
+  await takeDown(path);
+  expect(unswept()).toBe(0);
 });
 
 test('a file of an earlier version has no trace after `migrate --compact`', async () => {
