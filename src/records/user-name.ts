@@ -51,6 +51,13 @@ export function userKey(name: string): string {
 const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 
 /**
+ * Ranges of characters. A key of these alone, without needless spaces, is its key for takedowns as well. Most names in most scripts
+ * are of these.
+ */
+export const ORDINARY_RANGES =
+  ' -~\u00df-\u0131\u0141-\u01c3\u0250-\u02af\u0300-\u034e\u03a3-\u03d1\u0400-\u052f\u0561-\u0586\u05d0-\u05ea\u0620-\u0674\u0904-\u0939\u0e01-\u0e32\u10d0-\u10fa\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff\uac00-\ud7a3';
+
+/**
  * The key under which a user is taken down. It also leaves out invisible characters, other widths and forms (NFKC) and
  * needless spaces. The key of an ordinary name stays as it is.
  */

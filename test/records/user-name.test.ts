@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTooLong, takedownKey, UserName, userKey, userNameFault } from '../../src/records/user-name.ts';
+import {
+  isTooLong,
+  ORDINARY_RANGES,
+  takedownKey,
+  UserName,
+  userKey,
+  userNameFault,
+} from '../../src/records/user-name.ts';
 import { ROOT } from '../support/files.ts';
 
 describe('the key for takedowns', () => {
@@ -52,6 +59,26 @@ describe('the key for takedowns', () => {
     for (const name of ['mi ra', 'mirá', 'мira', 'mira_', 'm·ira'])
       expect(takedownKey(userKey(name))).not.toBe('mira');
   });
+});
+
+test('a key of ordinary characters is its own key for takedowns', () => {
+  const ranges = [...ORDINARY_RANGES.matchAll(/(.)-(.)/gu)].map(([, from, to]) =>
+    [from, to].map((char) => char?.codePointAt(0) as number),
+  ) as [number, number][];
+  const chars = ranges.flatMap(([from, to]) =>
+    Array.from({ length: to - from + 1 }, (_, n) => String.fromCodePoint(from + n)),
+  );
+  const isOrdinary = new RegExp(`^[${ORDINARY_RANGES}]+$`, 'u');
+  const keys = (char: string) => [userKey(char), userKey(`a${char}b`)];
+  for (const key of chars.flatMap(keys))
+    if (isOrdinary.test(key) && key !== ' ') expect(takedownKey(key)).toBe(key);
+  const name = fc.array(fc.constantFrom(...chars), { minLength: 1 }).map((some) => some.join(''));
+  fc.assert(
+    fc.property(name, (some) => {
+      const key = userKey(some).trim().replace(/ +/g, ' ');
+      if (isOrdinary.test(key)) expect(takedownKey(key)).toBe(key);
+    }),
+  );
 });
 
 describe('the key', () => {

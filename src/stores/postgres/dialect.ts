@@ -15,6 +15,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
     hex: (column) => `encode(${column}, 'hex')`,
+    hasOthers: (column, ranges) => `${column} ~ '[^${ranges}]'`,
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
   };
 }

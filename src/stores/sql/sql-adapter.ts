@@ -18,6 +18,8 @@ export interface SqlAdapter {
   readonly bytes: (text: string) => string;
   /** The SQL for the bytes of a column as hexadecimal digits. */
   readonly hex: (column: string) => string;
+  /** The SQL for whether a text has a character outside of these ranges. */
+  readonly hasOthers: (column: string, ranges: string) => string;
   /** The SQL for the time in microseconds since 1970. */
   readonly now: string;
 }

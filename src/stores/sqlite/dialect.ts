@@ -42,6 +42,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
     memberNames: '(SELECT group_concat(key) FROM json_each(record))',
     bytes: (text) => `CAST(${text} AS BLOB)`,
     hex: (column) => `hex(${column})`,
+    hasOthers: (column, ranges) => `${column} GLOB '*[^${ranges}]*'`,
     now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
   };
 }
