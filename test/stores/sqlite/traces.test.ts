@@ -1,76 +1,37 @@
 // After a takedown no byte of a user is left in the file: not in free pages, not where SQLite has moved rows away, not compressed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync, constants as zlib } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { findGap } from '../../../src/stores/sqlite/gaps.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
-import { folio, shot } from '../../support/records.ts';
 import { done, importInto } from '../../support/rig.ts';
-
-/** The same numbers for the same seed, from 0 to 1. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return state / 2 ** 31;
-  };
-}
+import { countTraces, createRandom, namesOf, people } from '../../support/traces.ts';
 
 const USERS = 250;
-const token = (id: number) => `tok${id}x`;
-
-/** Users with texts of many lengths; of another round, some of them, changed. */
-function people(round: number, random: () => number): string {
-  const text = (id: number, most: number) => `${token(id)} round ${round} `.repeat(1 + random() ** 2 * most);
-  const ids = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => round === 0 || random() < 0.3);
-  return ndjson(
-    ...ids.flatMap((id) => [
-      folio(id, `u${token(id)}${round % 2 === 0 ? '' : 'y'}`, {
-        name: text(id, 3).slice(0, 200),
-        bio: text(id, 60),
-      }),
-      ...Array.from({ length: 3 }, (_, n) =>
-        shot(id * 10 + n, id, { title: text(id, 4), description: text(id, 100) }),
-      ),
-    ]),
-  );
-}
-
-/** How often something of these users is in the file, as it is or compressed. */
-function countTraces(path: string, ids: readonly number[]): number {
-  const bytes = readFileSync(path);
-  const texts = [bytes.toString('latin1')];
-  for (let at = bytes.indexOf('1f8b08', 0, 'hex'); at >= 0; at = bytes.indexOf('1f8b08', at + 1, 'hex'))
-    try {
-      const options = { finishFlush: zlib.Z_SYNC_FLUSH };
-      texts.push(gunzipSync(bytes.subarray(at, at + 400), options).toString('latin1'));
-    } catch {
-      // Not the start of a compressed text.
-    }
-  const found = ids.map(token).flatMap((wanted) => texts.filter((text) => text.includes(wanted)));
-  return found.length;
-}
 
 /** Four imports of users, some of whom change; who is to be taken down, in each spelling that they had. */
 async function importPeople(path: string, seed: number) {
   const random = createRandom(seed);
-  for (let round = 0; round < 4; round++) await importInto(path, ['-'], people(round, random));
+  for (let round = 0; round < 4; round++)
+    await importInto(path, ['-'], ndjson(...people(USERS, round, random)));
   const gone = Array.from({ length: USERS }, (_, n) => n + 1).filter(() => random() < 0.15);
-  const spellings = gone.flatMap((id) => [`u${token(id)}`, `u${token(id)}y`]);
-  const subjects = spellings.map((value) => ({ family: 'portfolio', kind: 'user', value }) as const);
+  const subjects = gone
+    .flatMap(namesOf)
+    .map((value) => ({ family: 'portfolio', kind: 'user', value }) as const);
   return { gone, subjects };
 }
 
-/** SQLite makes a program's changes by itself, and deletes the users. */
+/** What SQLite leaves by itself: other rows grow, so rows of these users move to other pages, and then they are deleted. */
 function deleteBySqlite(path: string, gone: readonly number[]): void {
   const db = new Database(path);
   db.pragma('secure_delete = ON');
   db.function('packed_of', () => null);
-  db.exec("UPDATE items SET record = json_set(record, '$.description', record || record) WHERE id % 3 = 1");
   const ids = gone.join();
+  for (let rest = 0; rest < 3; rest++)
+    db.exec(`UPDATE items SET record = json_set(record, '$.description', hex(zeroblob(800)))
+      WHERE owner % 3 = ${rest} AND owner NOT IN (${ids})`);
   db.exec(`DELETE FROM items WHERE owner IN (${ids}); DELETE FROM profiles WHERE id IN (${ids});
     DELETE FROM lists; DELETE FROM words; DELETE FROM changes; PRAGMA wal_checkpoint(TRUNCATE)`);
   db.close();
@@ -121,7 +82,7 @@ function execute(path: string, sql: string): void {
 
 test('a takedown sweeps what it writes, and the whole file where it may not be swept', async () => {
   const path = join(tempFolder(), 'site.db');
-  await importInto(path, ['-'], people(0, createRandom(1)));
+  await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
   await takeDown(path);
   plantMark(path);
   await takeDown(path);
@@ -143,7 +104,7 @@ test('a takedown sweeps what it writes, and the whole file where it may not be s
 
 test('a change that another process interferes with stays noted', async () => {
   const path = join(tempFolder(), 'site.db');
-  await importInto(path, ['-'], people(0, createRandom(1)));
+  await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
   const unswept = () => {
     const db = new Database(path, { readonly: true });
     const count = db.prepare('SELECT count(*) FROM unswept').pluck().get();
@@ -153,7 +114,7 @@ test('a change that another process interferes with stays noted', async () => {
   expect(unswept()).toBe(0);
   const reader = new Database(path, { readonly: true });
   reader.exec('BEGIN; SELECT 1 FROM profiles');
-  await importInto(path, ['-'], people(1, createRandom(2)));
+  await importInto(path, ['-'], ndjson(...people(USERS, 1, createRandom(2))));
   reader.close();
   expect(unswept()).toBe(1);
   await takeDown(path);
