@@ -24,11 +24,12 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
   const lead = markup`${noData.lead[0]}<code dir="ltr">vitrine import people.ndjson</code>${noData.lead[1]}`;
   const apis = listMounts(config).map(({ base }) => `${base.path}/api`);
   app.addHook('onSend', (request, reply, payload, done) => {
-    const isError = reply.statusCode >= 400 && /json/.test(String(reply.getHeader('content-type')));
+    if (reply.statusCode < 400) return done();
+    const isJson = /json/.test(String(reply.getHeader('content-type')));
     const isApi = apis.some((api) =>
       /^(?:[/?]|$)/.test(request.url.startsWith(api) ? request.url.slice(api.length) : '-'),
     );
-    if (!isError || isApi || !Buffer.isBuffer(payload)) return done();
+    if (!isJson || isApi || !Buffer.isBuffer(payload)) return done();
     if (reply.statusCode === 404 || reply.statusCode === 410) {
       addVary(reply, 'Accept');
       // A proxy would keep the JSON of a program, and hand it to browsers for a day.

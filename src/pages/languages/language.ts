@@ -20,6 +20,8 @@ export type Direction = 'ltr' | 'rtl';
 const LANGUAGES: Readonly<Record<SiteLanguage, Words>> = { ar, de, en, es, fr, it, ja, nl, pl, pt, sv, tr };
 const RIGHT_TO_LEFT: readonly SiteLanguage[] = ['ar'];
 
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
 export type Language = ReturnType<typeof createLanguage>;
 
 /** Objects of `Intl` hold memory outside of the heap, so each language makes its own once. */
@@ -31,6 +33,22 @@ export function findLanguage({ siteLanguage }: { readonly siteLanguage: SiteLang
   return language;
 }
 
+/** Ten years of days. */
+const MOST_REMEMBERED = 3660;
+
+/** Remembers what `Intl` made of a text: a page has up to 30 dates, and each took as long as the rest of its item. */
+function remember(write: (text: string) => string): (text: string) => string {
+  const written = new Map<string, string>();
+  return (text) => {
+    const known = written.get(text);
+    if (known !== undefined) return known;
+    if (written.size === MOST_REMEMBERED) written.clear();
+    const made = write(text);
+    written.set(text, made);
+    return made;
+  };
+}
+
 function createLanguage(code: SiteLanguage) {
   const words = LANGUAGES[code];
   const numbers = new Intl.NumberFormat(code);
@@ -39,6 +57,10 @@ function createLanguage(code: SiteLanguage) {
   const regions = new Intl.DisplayNames(code, { type: 'region', fallback: 'code' });
   const plurals = new Intl.PluralRules(code);
   const collator = new Intl.Collator(code);
+  const writeDay = remember((day) => {
+    const ms = Date.parse(day);
+    return Number.isNaN(ms) ? '' : dates.format(ms);
+  });
 
   const direction: Direction = RIGHT_TO_LEFT.includes(code) ? 'rtl' : 'ltr';
 
@@ -51,12 +73,10 @@ function createLanguage(code: SiteLanguage) {
     /** Large numbers are shortened: 1.3M. */
     compact: (value: bigint): string => (value < 100_000n ? numbers : compact).format(value),
     /** The day of a time in RFC 3339. The start of Unix time stands for no date. */
-    date(time: string): string | undefined {
-      const ms = time.startsWith('1970-01-01T00:00:00') ? Number.NaN : Date.parse(time);
-      return Number.isNaN(ms) ? undefined : dates.format(ms);
-    },
+    date: (time: string): string | undefined =>
+      time.startsWith('1970-01-01T00:00:00') ? undefined : writeDay(time.slice(0, DAY_LENGTH)) || undefined,
     /** By its upper-case code. */
-    region: (country: string): string => regions.of(country) ?? country,
+    region: remember((country) => regions.of(country) ?? country),
     price: (price: string): string => (/^0+([.,]0+)?$/.test(price) ? words.free : price),
     plural: (forms: Plural, count: number): string => forms[plurals.select(count)] ?? forms.other,
   };

@@ -30,12 +30,13 @@ const TINY = 320;
 export function personItems({ noun, items }: Person, context: ItemContext): Markup {
   const { words } = context.language;
   if (items.length === 0) return markup`<p class="no-items"><bdi>${words.none[noun]}</bdi></p>`;
-  const marks = distinctInitials(items.map(({ title }) => title || words.untitled));
+  const isGallery = noun === 'shots';
+  const marks = isGallery ? distinctInitials(items.map(({ title }) => title || words.untitled)) : [];
   const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
   const isJustified = items.length > 1 && known * 2 > items.length;
   const hasLarge = !isJustified && items.length !== 2;
   const drawn = items.map((item, nth) => {
-    if (noun === 'posts') return post(item, context);
+    if (!isGallery) return post(item, context);
     const place = {
       isJustified,
       isFirst: nth === 0,
@@ -44,7 +45,7 @@ export function personItems({ noun, items }: Person, context: ItemContext): Mark
     };
     return shot(item, marks[nth] ?? '', place, context);
   });
-  const list = noun === 'shots' ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
+  const list = isGallery ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
   return markup`<h2 class="visually-hidden">${words.latest[noun]}</h2>
       <ol class="${list}">${drawn}</ol>`;
 }
@@ -109,7 +110,7 @@ function post(item: Item, context: ItemContext): Markup {
           <p class="when-line"><a class="u-url" href="${href}">${when(item, language)}</a></p>
           <article class="post-body">
             ${text && openable(text, { kind: 'post-text', of, href, mention, language, isLarge: isBrief(item) })}
-            ${postPhoto(item, context, href)}
+            ${postPhoto(item, { href, of }, context)}
             ${extras.map((extra) => medium(extra, id, context))}
           </article>
         </li>`;
@@ -121,13 +122,16 @@ const BRIEF = 90;
 export const isBrief = ({ text, smallImage, extras }: Item) =>
   text.length < BRIEF && !smallImage && extras.length === 0;
 
-function postPhoto(item: Item, { source, language }: ItemContext, href: string): Markup | undefined {
-  const photo = item.smallImage;
+function postPhoto(
+  { id, smallImage: photo }: Item,
+  { href, of }: { readonly href: string; readonly of: string },
+  { source, language }: ItemContext,
+): Markup | undefined {
   if (photo === '') return undefined;
   const image = source(photo);
-  const alt = fill(language.words.photoOf, { title: itemTitle(item, 'posts', language) });
+  const alt = fill(language.words.photoOf, { title: of });
   // A picture that does not come into view yet names no link.
-  return markup`<a class="photo" href="${href}" aria-label="${alt}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt, property: 'u-photo' })}</a>`;
+  return markup`<a class="photo" href="${href}" aria-label="${alt}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: id, alt, property: 'u-photo' })}</a>`;
 }
 
 /** A link to a video or a song. */

@@ -142,15 +142,16 @@ function readPost(post: Data, readText: TextReader): Item {
   const title = (member: string) => visible(cut(post[member], MAX_TITLE));
   const video = extra('Video', address('video_url'), title('video_title'), address('video_thumbnail'));
   const audio = extra('Audio', address('url_audio'), title('title_audio'), address('thumbnail_song'));
+  const photo = address('photo');
   return {
     id: post.id ?? '',
     token: post.token_id ?? '',
     title: '',
     text: readText(post.post_details) || title('video_title') || title('title_audio'),
     date: timestamp(post.date),
-    url: video.url || audio.url || address('photo'),
-    image: address('photo') || video.thumbnail || audio.thumbnail,
-    smallImage: address('photo'),
+    url: video.url || audio.url || photo,
+    image: photo || video.thumbnail || audio.thumbnail,
+    smallImage: photo,
     tags: [],
     price: '',
     extras: [video, audio].filter(({ url, title }) => url || title),
