@@ -44,9 +44,9 @@ export const nl: Words = {
   followName: '{name} volgen',
   feedsAre: {
     posts:
-      'Een feedlezer is een app die het nieuws van veel websites op één plek toont. Voeg een van deze adressen toe, dan verschijnen nieuwe berichten daar vanzelf. Een account is hier niet nodig.',
+      'Een feedlezer is een app die het nieuwste van veel websites op één plek toont. Voeg een van deze adressen toe, dan verschijnen nieuwe berichten daar vanzelf. Een account is hier niet nodig.',
     shots:
-      'Een feedlezer is een app die het nieuws van veel websites op één plek toont. Voeg een van deze adressen toe, dan verschijnen nieuwe werken daar vanzelf. Een account is hier niet nodig.',
+      'Een feedlezer is een app die het nieuwste van veel websites op één plek toont. Voeg een van deze adressen toe, dan verschijnen nieuwe werken daar vanzelf. Een account is hier niet nodig.',
   },
   feedsHave: {
     posts: 'Beide bevatten dezelfde berichten. De meeste feedlezers lezen beide.',
@@ -66,7 +66,7 @@ export const nl: Words = {
   },
   foundFirst:
     'De eerste {n} mensen met een naam die begint met “{query}”. Typ meer letters om anderen te vinden.',
-  foundNone: 'Geen naam begint hier met “{query}”.',
+  foundNone: 'Hier begint geen naam met “{query}”.',
   peopleByName: { one: 'Eén persoon, op gebruikersnaam.', other: '{n} mensen, op gebruikersnaam.' },
   nobodyYet: 'Nog niemand.',
   nobodyFurther: 'Hier eindigt de lijst.',
@@ -92,7 +92,7 @@ export const nl: Words = {
     },
     USER_GONE: { title: 'Dit is verwijderd', lead: 'Dit profiel is verwijderd.' },
     RATE_LIMITED: { title: 'Te veel verzoeken', lead: 'Wacht even en laad deze pagina opnieuw.' },
-    OVERLOADED: { title: 'Nu te druk', lead: 'Wacht even en laad deze pagina opnieuw.' },
+    OVERLOADED: { title: 'Het is nu te druk', lead: 'Wacht even en laad deze pagina opnieuw.' },
     NOT_READY: {
       title: 'De gegevens zijn nu niet leesbaar',
       lead: 'Wacht even en laad deze pagina opnieuw.',

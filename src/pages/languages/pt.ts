@@ -29,7 +29,7 @@ export const pt: Words = {
   more: 'Mostrar mais',
   less: 'Mostrar menos',
   card: ['Para colocar na sua própria página: ', 'um cartão', '.'],
-  developers: ['Para programadores: os dados desta página pela ', 'API', '.'],
+  developers: ['Para programadores: os dados desta página através da ', 'API', '.'],
   untitled: 'Sem título',
   post: 'Publicação',
   photo: 'Foto',
@@ -47,9 +47,9 @@ export const pt: Words = {
   followName: 'Seguir {name}',
   feedsAre: {
     posts:
-      'Um leitor de feeds é uma aplicação que reúne as novidades de muitos sites. Adicione um destes endereços e as novas publicações aparecem lá por si. Aqui não é preciso ter conta.',
+      'Um leitor de feeds é uma aplicação que reúne as novidades de muitos sites. Adicione um destes endereços e as novas publicações aparecem lá automaticamente. Aqui não é preciso ter conta.',
     shots:
-      'Um leitor de feeds é uma aplicação que reúne as novidades de muitos sites. Adicione um destes endereços e os novos trabalhos aparecem lá por si. Aqui não é preciso ter conta.',
+      'Um leitor de feeds é uma aplicação que reúne as novidades de muitos sites. Adicione um destes endereços e os novos trabalhos aparecem lá automaticamente. Aqui não é preciso ter conta.',
   },
   feedsHave: {
     posts: 'Ambos têm as mesmas publicações. A maioria dos leitores aceita qualquer um deles.',
@@ -82,11 +82,11 @@ export const pt: Words = {
   nextPage: 'Página seguinte',
   noUser: 'Ninguém se chama “{name}” aqui',
   checkSpelling: 'Verifique a ortografia.',
-  checkSpellingOr: 'Verifique a ortografia, ou veja:',
+  checkSpellingOr: 'Verifique a ortografia. Outras páginas:',
   removed: '“{name}” foi retirado',
   takenDown: 'O site retirou este perfil.',
-  takenDownOr: 'O site retirou este perfil. Pode ver:',
-  maybeRemoved: 'Pode ter sido retirado. Tudo o que há:',
+  takenDownOr: 'O site retirou este perfil. Outras páginas:',
+  maybeRemoved: 'Pode ter sido retirado. Eis o que há:',
   whosePage: 'A página de quem?',
   somePeople: 'Algumas das pessoas daqui:',
   endsWithName: 'O endereço termina com um nome de utilizador.',
@@ -99,7 +99,7 @@ export const pt: Words = {
     USER_GONE: { title: 'Isto foi retirado', lead: 'Este perfil foi retirado.' },
     RATE_LIMITED: { title: 'Demasiados pedidos', lead: 'Aguarde um momento e volte a carregar esta página.' },
     OVERLOADED: {
-      title: 'Demasiado ocupado agora',
+      title: 'O servidor está muito ocupado',
       lead: 'Aguarde um momento e volte a carregar esta página.',
     },
     NOT_READY: {

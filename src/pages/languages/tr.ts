@@ -6,7 +6,7 @@ export const tr: Words = {
   skip: 'İçeriğe geç',
   site: 'Sitede gezinme',
   pages: 'Sayfalar',
-  toStart: 'Başlangıç sayfasına',
+  toStart: 'Ana sayfaya',
   verified: 'doğrulanmış',
   tags: 'Etiketler',
   counts: {
@@ -41,7 +41,7 @@ export const tr: Words = {
   all: { posts: 'Tüm gönderiler', shots: 'Tüm çalışmalar' },
   follow: 'Takip et',
   followHint: 'Yenilikleri bir akış okuyucuda görün',
-  followName: 'Takip et: {name}',
+  followName: '{name} adlı kişiyi takip et',
   feedsAre: {
     posts:
       'Akış okuyucu, birçok sitedeki yenilikleri tek yerde gösteren bir uygulamadır. Bu adreslerden birini ekleyin, yeni gönderiler orada kendiliğinden görünür. Burada hesap gerekmez.',
@@ -49,8 +49,8 @@ export const tr: Words = {
       'Akış okuyucu, birçok sitedeki yenilikleri tek yerde gösteren bir uygulamadır. Bu adreslerden birini ekleyin, yeni çalışmalar orada kendiliğinden görünür. Burada hesap gerekmez.',
   },
   feedsHave: {
-    posts: 'İkisinde de aynı gönderiler var. Çoğu okuyucu ikisini de alır.',
-    shots: 'İkisinde de aynı çalışmalar var. Çoğu okuyucu ikisini de alır.',
+    posts: 'İkisinde de aynı gönderiler var. Çoğu okuyucu ikisini de kabul eder.',
+    shots: 'İkisinde de aynı çalışmalar var. Çoğu okuyucu ikisini de kabul eder.',
   },
   copy: 'Kopyala',
   copied: 'Kopyalandı',
@@ -75,10 +75,10 @@ export const tr: Words = {
   nextPage: 'Sonraki sayfa',
   noUser: 'Burada “{name}” adında kimse yok',
   checkSpelling: 'Yazımı kontrol edin.',
-  checkSpellingOr: 'Yazımı kontrol edin veya şunlara bakın:',
+  checkSpellingOr: 'Yazımı kontrol edin. Diğer sayfalar:',
   removed: '“{name}” kaldırıldı',
   takenDown: 'Site bu profili kaldırdı.',
-  takenDownOr: 'Site bu profili kaldırdı. Şunlara bakabilirsiniz:',
+  takenDownOr: 'Site bu profili kaldırdı. Diğer sayfalar:',
   maybeRemoved: 'Kaldırılmış olabilir. Olanların hepsi:',
   whosePage: 'Kimin sayfası?',
   somePeople: 'Buradaki kişilerden bazıları:',

@@ -4,13 +4,13 @@ import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
 import { fill, findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
-import { type Markup, markup } from '../markup.ts';
+import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { fileAddress } from '../page-files.ts';
-import { findDirection, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
+import { LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { byline } from './person-page.ts';
 import { createPictureSource, type KnownPictures } from './pictures.ts';
-import { written } from './text.ts';
+import { spoken } from './text.ts';
 
 const ROOT = '../../../';
 
@@ -32,11 +32,10 @@ export function createFollowPage(config: Config, mount: Mount) {
       head: markup`<title>${look.titled(fill(words.followName, { name: personTitle(person) }))}</title>
     <meta name="robots" content="noindex">
     <script type="module" src="${ROOT}${fileAddress(config, 'follow.js')}"></script>`,
-      direction: findDirection(person),
       main: markup`
       ${byline(person, findSource(pictures), `../${segment}`)}
       <div class="sheet">
-        <h1${written(name)}>${fill(words.followName, { name: shortened(name, LONGEST_TITLE) })}</h1>
+        <h1>${fillMarkup(words.followName, { name: markup`<bdi${spoken(name)}>${shortened(name, LONGEST_TITLE)}</bdi>` })}</h1>
         <p>${words.feedsAre[noun]}</p>
         <dl class="feeds" data-copy="${words.copy}" data-copied="${words.copied}" data-not-copied="${words.notCopied}">
           ${address('Atom', 'atom')}

@@ -22,4 +22,19 @@ describeInBrowser('pages', ({ open }) => {
           expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
       }
   });
+
+  test('in Arabic, a date is read from the right, also below a name from left to right', async () => {
+    const server = await serveHere({ SITE_LANGUAGE: 'ar' });
+    const page = await open(`${server.url}/people/a/ada`);
+    const [day, year] = (await page.evaluate(`(() => {
+      const text = document.querySelector('time').firstChild;
+      const range = document.createRange();
+      return [0, text.length - 1].map((at) => {
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return range.getBoundingClientRect().x;
+      });
+    })()`)) as [number, number];
+    expect(day).toBeGreaterThan(year);
+  });
 });

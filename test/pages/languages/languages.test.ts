@@ -92,6 +92,19 @@ test.each([
   expect(written.map((text) => text?.replace(/\u202f/g, ' '))).toEqual([number, date, country]);
 });
 
+test.each([
+  ['en', 'محمد فاروق', 'ltr'],
+  ['ar', 'Ada Lindqvist', 'rtl'],
+] as const)('in %s, the page behind Follow of %s is read as its words are', async (code, name, direction) => {
+  const url = await databaseOf(blog(1, 'xx', { name, bio: name }));
+  const server = await serveHere({ DATABASE_URL: url, SITE_LANGUAGE: code });
+  const { body } = await ask(server, '/people/a/xx/follow');
+  expect(body).toContain(`<main id="main" dir="${direction}"`);
+  const heading = /<h1>(.*)<\/h1>/.exec(body)?.[1] ?? '';
+  expect(heading).toMatch(new RegExp(`<bdi(?: lang="ar")?>${name}</bdi>`));
+  expect(heading.replace(/<[^>]*>/g, '')).toContain(name);
+});
+
 test('plurals have the forms of the language', () => {
   const forms = (code: 'pl' | 'ar' | 'ja', count: number) => {
     const language = findLanguage({ siteLanguage: code });
