@@ -56,6 +56,9 @@ CREATE TRIGGER item_unnamed AFTER UPDATE OF record ON items
   FOR EACH ROW WHEN (OLD.record <> NEW.record) EXECUTE FUNCTION doubt_media();
 CREATE TRIGGER item_gone AFTER DELETE ON items FOR EACH ROW EXECUTE FUNCTION doubt_media();
 
+-- Since version 1.3 the program makes lists compressed.
+DROP INDEX lists_unpacked;
+
 -- Roles that may read the items may read these.
 DO $$
 DECLARE

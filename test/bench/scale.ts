@@ -23,8 +23,6 @@ import { load, type Target } from './load.ts';
 import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
 
 const LOAD_SECONDS = 3;
-/** PostgreSQL is filled with this many at most: it takes three times as long. */
-const MOST_IN_POSTGRES = 100_000;
 
 /** The cells of a row, by its name. */
 type Column = Map<string, string>;
@@ -91,7 +89,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     shown(await measureCommand(run, 'takedown', '--family', 'portfolio', firstUser(records))),
   );
   await measureServing(column, database);
-  if (havePostgres && users <= MOST_IN_POSTGRES) await measurePostgres(column, records, night);
+  if (havePostgres) await measurePostgres(column, records, night);
   return column;
 }
 

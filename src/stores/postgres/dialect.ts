@@ -4,6 +4,8 @@ import type pg from 'pg';
 import type { MemberSql } from '../sql/media-statements.ts';
 import { PACKED_FROM, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
+import { storeLists } from './lists.ts';
+import { joinValues } from './long-values.ts';
 
 export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 
@@ -11,6 +13,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
+    storeLists: (family, record) => storeLists(client, family, record),
     member,
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
@@ -59,7 +62,7 @@ export async function inTransaction<T>(
   }
 }
 
-// PostgreSQL has no gzip: what a change has stored as text is compressed at its end, in its transaction.
+// PostgreSQL has no gzip: profiles that a change has stored as text are compressed at its end, in its transaction.
 
 interface Unpacked {
   readonly row: string;
@@ -67,28 +70,36 @@ interface Unpacked {
   readonly text: string;
 }
 
-/** As in the indexes of the migrations, which hold only what is to be compressed. */
-const TABLES = [
-  {
-    find: `SELECT ctid AS row, id AS at, coalesce(served, record) AS text FROM profiles
-      WHERE packed IS NULL AND octet_length(coalesce(served, record)) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
-    store: 'UPDATE profiles SET packed = $1 WHERE ctid = $2',
-  },
-  {
-    find: `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
-      WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`,
-    store: 'UPDATE lists SET body = $1 WHERE ctid = $2',
-  },
-];
+interface PackedTable {
+  readonly find: string;
+  readonly store: string;
+}
 
-export async function packAnswers(client: pg.Client): Promise<void> {
-  for (const { find, store } of TABLES) {
-    // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
-    let last: string | undefined = '0';
-    while (last !== undefined) {
-      const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(find, [last]);
-      for (const { row, text } of rows) await client.query(store, [pack(text), row]);
-      last = rows.at(-1)?.at;
-    }
+const MADE = 'unnest($2::integer[], $3::integer[], $4::tid[]) AS made (start, length, row)';
+
+/** As in the index of the migrations, which holds only what is to be compressed. */
+const PROFILES: PackedTable = {
+  find: `SELECT ctid AS row, id AS at, coalesce(served, record) AS text FROM profiles
+    WHERE packed IS NULL AND octet_length(coalesce(served, record)) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
+  store: `UPDATE profiles SET packed = substr($1::bytea, start, length) FROM ${MADE} WHERE ctid = made.row`,
+};
+/** As migration 9 leaves them. */
+const LISTS: PackedTable = {
+  find: `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
+    WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`,
+  store: `UPDATE lists SET body = substr($1::bytea, start, length) FROM ${MADE} WHERE ctid = made.row`,
+};
+
+export const packProfiles = (client: pg.Client) => packRows(client, PROFILES);
+export const packLists = (client: pg.Client) => packRows(client, LISTS);
+
+async function packRows(client: pg.Client, { find, store }: PackedTable): Promise<void> {
+  // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
+  let last: string | undefined = '0';
+  while (last !== undefined) {
+    const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(find, [last]);
+    last = rows.at(-1)?.at;
+    const { bytes, starts, lengths } = joinValues(rows.map(({ text }) => pack(text)));
+    if (rows.length > 0) await client.query(store, [bytes, starts, lengths, rows.map(({ row }) => row)]);
   }
 }

@@ -6,7 +6,7 @@ import { ADD_NAME, findLacking, renameBody, STORED_NAMES } from '../sql/list-nam
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
-import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
+import { firstValue, inTransaction, packLists, packProfiles, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -32,7 +32,10 @@ async function migrateLocked(
   for (const { version, sql } of MIGRATIONS.due(from)) {
     onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
-    if (version === 9) await packAnswers(client);
+    if (version === 9) {
+      await packProfiles(client);
+      await packLists(client);
+    }
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }

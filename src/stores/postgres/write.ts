@@ -3,14 +3,15 @@
 import type pg from 'pg';
 import type { Row } from '../../records/normalise.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
+import { stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
+import { firstValue, inTransaction, packProfiles, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
+import { joinValues, numbersArray } from './long-values.ts';
 import { migrate, readSchema, refuseUnfit } from './migrate.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
@@ -45,7 +46,7 @@ function writerOn(connection: HostConnection): Writer {
       inTransaction(client, BEGIN, async () => {
         await lockWriters(client);
         const result = await action(sqlAdapter(client));
-        await packAnswers(client);
+        await packProfiles(client);
         return result;
       }),
     );
@@ -92,6 +93,11 @@ async function startLoad({ client, name }: HostConnection, options: LoadOptions)
   };
 }
 
+/** Whether there is no data yet that servers read, whom the change locks out. Only the owner of a table may change its indexes. */
+const IS_FIRST = `
+  SELECT generation = 0 AND pg_has_role(relowner, 'USAGE') AND NOT EXISTS (SELECT FROM items)
+  FROM vitrine CROSS JOIN pg_class WHERE oid = 'items'::regclass`;
+
 /** After this number of changes the planner needs new statistics at once, not when autovacuum gets to it. */
 const WORTH_ANALYSING = 1000;
 
@@ -101,13 +107,20 @@ async function finish(
   options: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
-  options.onStep?.('waiting for other imports');
+  const { onStep = noStep } = options;
+  onStep('waiting for other imports');
   await stage.end();
   await lockWriters(client);
+  // A first import builds the index of ids at its end: filling it in the items' order reads and writes its pages many times.
+  const isFirst = (await firstValue(client, IS_FIRST)) === 't';
+  if (isFirst) await client.query('ALTER TABLE items DROP CONSTRAINT items_pkey');
   const { tallies, changes, commits } = await importStaged(sqlAdapter(client), options, ending);
-  const { onStep = noStep } = options;
-  onStep('compressing');
-  if (commits) await packAnswers(client);
+  if (isFirst && commits) {
+    onStep('index of ids');
+    await client.query('ALTER TABLE items ADD PRIMARY KEY (family, id)');
+  }
+  onStep('compressing profiles');
+  if (commits) await packProfiles(client);
   onStep('statistics');
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');
   onStep(commits ? 'to the disk' : 'undoing the trial');
@@ -123,8 +136,10 @@ const STAGED = `
     user_key text COLLATE "C" NOT NULL, words text NOT NULL, owner bigint, date text COLLATE "C" NOT NULL, record text NOT NULL
   ) ON COMMIT DROP`;
 const STAGE = `
-  INSERT INTO staged (${STAGED_COLUMNS.join()}) SELECT ${STAGED_COLUMNS.join()} FROM json_to_recordset($1)
-  AS rows (kind integer, place bigint, id bigint, user_key text, words text, owner bigint, date text, record text)`;
+  INSERT INTO staged (kind, place, id, user_key, words, owner, date, record)
+  SELECT kind, place, id, user_key, words, owner, date, convert_from(substr($1::bytea, start, length), 'UTF8')
+  FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[])
+  AS rows (start, length, kind, place, id, user_key, words, owner, date)`;
 /** Characters of records that are gathered before they are sent. */
 const CHUNK = 256 * 1024;
 
@@ -133,14 +148,14 @@ type Stage = Awaited<ReturnType<typeof startStage>>;
 /** Inside the caller's transaction. */
 async function startStage(client: pg.Client) {
   await client.query(STAGED);
-  let rows: object[] = [];
+  let rows: StagedRow[] = [];
   let size = 0;
   let sending: Promise<unknown> = Promise.resolve();
 
   /** Sends what was gathered; resolves when what was sent before is stored. */
   async function flush(): Promise<void> {
     const before = sending;
-    const values = [JSON.stringify(rows)];
+    const values = columnsOf(rows);
     rows = [];
     size = 0;
     sending = client.query(STAGE, values);
@@ -150,10 +165,9 @@ async function startStage(client: pg.Client) {
   }
 
   return {
-    add({ kind, id, userKey, words, owner, date, record }: Row, place: number): Promise<void> | undefined {
-      const keys = { user_key: userKey, words, owner: owner || null };
-      rows.push({ kind: stagedKind(kind), place, id, ...keys, date, record });
-      size += record.length;
+    add(row: Row, place: number): Promise<void> | undefined {
+      rows.push({ row, place });
+      size += row.record.length;
       return size < CHUNK ? undefined : flush();
     },
     /** All rows are in the table, or it fails as the first did that could not be stored. */
@@ -162,4 +176,26 @@ async function startStage(client: pg.Client) {
       await sending;
     },
   };
+}
+
+interface StagedRow {
+  readonly row: Row;
+  readonly place: number;
+}
+
+/** The values of STAGE. */
+function columnsOf(rows: readonly StagedRow[]): unknown[] {
+  const { bytes, starts, lengths } = joinValues(rows.map(({ row }) => row.record));
+  return [
+    bytes,
+    starts,
+    lengths,
+    numbersArray(rows.map(({ row }) => stagedKind(row.kind))),
+    numbersArray(rows.map(({ place }) => place)),
+    numbersArray(rows.map(({ row }) => row.id)),
+    rows.map(({ row }) => row.userKey),
+    rows.map(({ row }) => row.words),
+    numbersArray(rows.map(({ row }) => row.owner || 'NULL')),
+    rows.map(({ row }) => row.date),
+  ];
 }

@@ -5,7 +5,6 @@
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../../records/kinds.ts';
 import { collectionsOf } from '../../variants.ts';
 import { PACKED_FROM } from './packing.ts';
-import type { SqlAdapter } from './sql-adapter.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
 export const STAGED_COLUMNS = [
@@ -52,38 +51,34 @@ export const selectNames = (family: Family, columns: (name: string) => string = 
     .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
     .join(' UNION ALL ')}) AS names`;
 
-/** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
-const MAX_ROWS = '9223372036854775807';
+/** The users in `touched` with their lists. `record` is the SQL for a record as it is served. */
+export const selectListed = (family: Family, record: string) => `
+  SELECT user_key, id, ${listOfProfile(record)} AS items
+  FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner`;
+
+/** A list that stays as it was is left alone, so that it does not count as changed. */
+export const REPLACE_CHANGED = `
+  ON CONFLICT (family, user_key, collection) DO UPDATE
+  SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
+  WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag`;
 
 /**
- * Rebuilds the lists of `touched`. A list that stays as it was is left alone, so that it does not count as changed. Users who
- * were renamed may have taken each other's names: their lists first lose their owner.
+ * What comes before the lists of `touched` are stored, and after it. Users who were renamed may have taken each other's names:
+ * their lists first lose their owner.
  */
-export const listStatements = (family: Family, record: string, bytes: SqlAdapter['bytes']) => [
-  `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
+export const listStatements = (family: Family) => ({
+  before: `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
      SELECT 1 FROM profiles
      WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
-  // ETag and body of an empty list are computed once: many users have no items.
-  `INSERT INTO lists (family, user_key, collection, owner, etag, body)
-   SELECT '${family}', user_key, collection, id, etag, CASE items WHEN '[]' THEN empty
-     ELSE body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) END FROM (
-     SELECT user_key, id, items, CASE items WHEN '[]' THEN (SELECT etag_of(${bytes(`'[]'`)}))
-       ELSE etag_of(${bytes('items')}) END AS etag FROM (
-       SELECT user_key, id, ${listOfProfile(record)} AS items
-       FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
-       LIMIT ${MAX_ROWS} OFFSET 0) AS listed
-     LIMIT ${MAX_ROWS} OFFSET 0) AS built
-   CROSS JOIN ${selectNames(family, (name) => `, body_of(${bytes(`'{"${name}":[]}'`)}) AS empty`)} WHERE true
-   ON CONFLICT (family, user_key, collection) DO UPDATE
-   SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
-   WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag`,
-  `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
-  // Triggers record the lists. Items that are too old for them are in archives of feeds.
-  `INSERT INTO changes (family, user_key, items)
-   SELECT '${family}', user_key, generation FROM vitrine CROSS JOIN touched CROSS JOIN profiles
-   WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0
-   ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`,
-];
+  after: [
+    `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
+    // Triggers record the lists. Items that are too old for them are in archives of feeds.
+    `INSERT INTO changes (family, user_key, items)
+     SELECT '${family}', user_key, generation FROM vitrine CROSS JOIN touched CROSS JOIN profiles
+     WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0
+     ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`,
+  ],
+});
 
 export function statementsFor(family: Family) {
   const profileKind = stagedKind(findKind(family, 'profile'));

@@ -131,8 +131,10 @@ async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Pro
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
 export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void> {
-  const record = await servedIn(db, findKind(family, 'item'));
-  for (const statement of listStatements(family, record, db.bytes)) await db.run(statement);
+  const { before, after } = listStatements(family);
+  await db.run(before);
+  await db.storeLists(family, await servedIn(db, findKind(family, 'item')));
+  for (const statement of after) await db.run(statement);
 }
 
 async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {

@@ -1,5 +1,6 @@
 // What SQL that both stores share needs of a database. Each store makes one in its dialect.ts.
 
+import type { Family } from '../../records/kinds.ts';
 import type { Awaitable } from '../reader.ts';
 import type { MemberSql } from './media-statements.ts';
 
@@ -11,10 +12,12 @@ export interface SqlAdapter {
   run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
   /** The rows of a query; the caller knows its columns. */
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
+  /** Stores the lists of the users in `touched`. `record` is the SQL for an item as it is served. */
+  storeLists(family: Family, record: string): Awaitable<void>;
   readonly member: MemberSql;
   /** The SQL for the names of a record's members, in their order, with commas between them. */
   readonly memberNames: string;
-  /** The SQL for a text as etag_of() and body_of() take it: as bytes, where the program runs them, for half the CPU. */
+  /** The SQL for a text as bytes, where the program gets it faster. */
   readonly bytes: (text: string) => string;
   /** The SQL for the bytes of a column as hexadecimal digits. */
   readonly hex: (column: string) => string;

@@ -8,6 +8,7 @@ import { isLong, makeBody, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
 import { madeEtags } from '../steps.ts';
+import { bytes, storeLists } from './lists.ts';
 
 export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => {
@@ -30,17 +31,19 @@ export function addFunctions(db: Database): void {
 
 export function sqlAdapter(db: Database): SqlAdapter {
   const prepared = new Map<string, Statement>();
+  function run(sql: string, values: readonly (string | Buffer)[] = []): number {
+    const statement = prepared.get(sql) ?? db.prepare(sql);
+    prepared.set(sql, statement);
+    return statement.run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes;
+  }
   return {
-    run(sql, values = []) {
-      const statement = prepared.get(sql) ?? db.prepare(sql);
-      prepared.set(sql, statement);
-      return statement.run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes;
-    },
+    run,
+    storeLists: (family, record) => void run(storeLists(family, record)),
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
     memberNames: '(SELECT group_concat(key) FROM json_each(record))',
-    bytes: (text) => `CAST(${text} AS BLOB)`,
+    bytes,
     hex: (column) => `hex(${column})`,
     hasOthers: (column, ranges) => `${column} GLOB '*[^${ranges}]*'`,
     now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
