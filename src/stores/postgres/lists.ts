@@ -25,7 +25,7 @@ export async function storeLists(client: pg.Client, family: Family, record: stri
     const next = fetchListed(client, countNext(rows));
     // It is thrown by the next round.
     next.catch(() => {});
-    await insertLists(client, family, rows);
+    await insertLists(client, family, makeLists(family, rows));
     rows = await next;
   }
   await client.query('CLOSE listed');
@@ -52,19 +52,29 @@ const insertSql = (family: Family) => `
   AS made (start, length, user_key, collection, owner, etag)
   ${REPLACE_CHANGED}`;
 
-async function insertLists(client: pg.Client, family: Family, rows: readonly Listed[]): Promise<void> {
-  const lists = rows.flatMap(([userKey, owner, items]) => {
+export interface List {
+  readonly userKey: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly etag: string;
+  readonly body: Buffer;
+}
+
+const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
+  rows.flatMap(([userKey, owner, items]) => {
     const etag = computeEtag(items);
     Atomics.add(madeEtags, 0, 1);
     const makeList = (name: string) => ({
       userKey,
       owner,
-      etag,
       name,
+      etag,
       body: makeBody(`{"${name}":${items}}`),
     });
     return collectionsOf(family).map(makeList);
   });
+
+export async function insertLists(client: pg.Client, family: Family, lists: readonly List[]): Promise<void> {
   const { bytes, starts, lengths } = joinValues(lists.map(({ body }) => body));
   await client.query(insertSql(family), [
     bytes,

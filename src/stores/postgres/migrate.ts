@@ -2,12 +2,13 @@
 
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
-import { ADD_NAME, findLacking, renameBody, STORED_NAMES } from '../sql/list-names.ts';
+import { ADD_NAME, findLacking, type LackingName, renameBody, STORED_NAMES } from '../sql/list-names.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import { firstValue, inTransaction, packLists, packProfiles, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
+import { insertLists, type List } from './lists.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
@@ -39,28 +40,40 @@ async function migrateLocked(
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
-  await addLists(client);
+  await addLists(client, onStep);
   return { from, to: MIGRATIONS.current };
 }
 
-const ADD_LIST = `
-  INSERT INTO lists (family, user_key, collection, owner, etag, body) VALUES ($1, $2, $3, $4, $5, $6)`;
+const LISTS_AT_ONCE = 100;
 
 /** Makes the lists of variants that this program has and the one before had not. */
-async function addLists(client: pg.Client): Promise<void> {
+async function addLists(client: pg.Client, onStep: StepListener): Promise<void> {
   const db = sqlAdapter(client);
   const stored = await Array.fromAsync(db.rows<[string]>(STORED_NAMES));
   const lacking = findLacking(stored.map(([name]) => name));
-  for (const { family, name, source } of lacking) {
-    const lists = db.rows<[string, string, string, string]>(`
-      SELECT user_key, CAST(owner AS text), etag, ${db.hex('body')} FROM lists
-      WHERE family = '${family}' AND collection = '${source}'`);
-    for await (const [key, owner, etag, body] of lists)
-      await db.run(ADD_LIST, [family, key, name, owner, etag, renameBody(Buffer.from(body, 'hex'), name)]);
-    await db.run(ADD_NAME, [family, name]);
+  for (const one of lacking) {
+    onStep(`lists called ${one.name}`, UNKNOWN_SIZE);
+    await copyLists(client, one);
+    await db.run(ADD_NAME, [one.family, one.name]);
   }
   if (lacking.length > 0)
     await client.query('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
+}
+
+/** Fills lists with those that the family has under another name. */
+async function copyLists(client: pg.Client, { family, name, source }: LackingName): Promise<void> {
+  const { hex, rows } = sqlAdapter(client);
+  let lists: List[] = [];
+  const stored = rows<[string, string, string, string]>(`
+    SELECT user_key, CAST(owner AS text), etag, ${hex('body')} FROM lists
+    WHERE family = '${family}' AND collection = '${source}'`);
+  for await (const [userKey, owner, etag, body] of stored) {
+    const list = { userKey, owner, name, etag, body: renameBody(Buffer.from(body, 'hex'), name) };
+    if (lists.push(list) < LISTS_AT_ONCE) continue;
+    await insertLists(client, family, lists);
+    lists = [];
+  }
+  await insertLists(client, family, lists);
 }
 
 const WORDS_AT_ONCE = 1000;
