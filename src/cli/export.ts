@@ -12,8 +12,14 @@ export const command = (context: CommandContext) =>
       if (file === undefined) context.keepStdoutForData();
       await using archive = await openArchive(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
-      const { stdout } = context;
+      const { createRunReport } = await import('../tools/remote/each.ts');
+      const { stdout, stderr } = context;
       const signal = context.stopSignal();
-      await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout, signal });
+      using report = createRunReport(stderr, 'exporting', 'records');
+      const total = Object.values(await archive.counts()).reduce((sum, count) => sum + count, 0);
+      // A bar would stand among the records on a terminal.
+      const isShown = file !== undefined || !stdout.isTTY;
+      const onProgress = isShown ? (done: number) => report.progress(done, total) : undefined;
+      await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout, signal, onProgress });
       context.report({ summary: '', result: { file: file ?? null } });
     });

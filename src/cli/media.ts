@@ -144,7 +144,8 @@ const createPrune = (context: CommandContext): Command =>
       const { runPrune } = await import('../tools/media/upkeep.ts');
       await using writer = await openWriter(database, { mustExist: true });
       const signal = context.stopSignal();
-      const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
+      const seconds = Math.round(grace * 3600);
+      const result = await runPrune({ mediaDir, grace: seconds, writer, out: context.stderr, signal });
       const { files, bytes, waiting, isStopped } = result;
       const removed = `removed ${counted(files, 'file')}, ${megabytes(bytes)}`;
       const failure = isStopped ? 'stopped: the same command removes the others' : undefined;

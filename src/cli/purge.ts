@@ -1,5 +1,6 @@
 // `vitrine purge`
 
+import { showSteps } from '../import/terminal.ts';
 import { counted } from '../records/printable.ts';
 import { UsageError } from '../stores/explain.ts';
 import { openWriter } from '../stores/open.ts';
@@ -39,7 +40,11 @@ async function runPurge({ all, dryRun, ...flags }: PurgeFlags, context: CommandC
     return { name: subscriber.name, users: all || changes === 'everything' ? null : changes.length };
   });
   const signal = context.stopSignal();
-  const failures = dryRun ? [] : await notifySubscribers(writer, subscribers, signal, { everything: all });
+  const failures = dryRun
+    ? []
+    : await showSteps(context.stderr, (onStep) =>
+        notifySubscribers(writer, subscribers, signal, { everything: all, onStep }),
+      );
   const lines = caches.map(
     ({ name, users }) => `${name}: ${users === null ? 'everything' : counted(users, 'user')}`,
   );

@@ -13,13 +13,19 @@ interface RecordSource {
 }
 
 /** Every record, one a line, in chunks that are worth a write. */
-async function* exportLines(source: RecordSource, withCopies: boolean): AsyncGenerator<string> {
+async function* exportLines(
+  source: RecordSource,
+  { withCopies, onProgress }: Pick<ExportOptions, 'withCopies' | 'onProgress'>,
+): AsyncGenerator<string> {
   let chunk = '';
+  let done = 0;
   for await (const record of source.records(withCopies)) {
     chunk += `${record}\n`;
+    done++;
     if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
     chunk = '';
+    onProgress?.(done);
     // The store answers at once: without this, signals would wait for the end.
     await nextTurn();
   }
@@ -36,11 +42,13 @@ interface LinesOptions {
 interface ExportOptions extends LinesOptions {
   /** Whether pictures are named by the addresses of their copies. */
   readonly withCopies: boolean;
+  /** Called with the number of records that were written so far. */
+  readonly onProgress?: ((done: number) => void) | undefined;
 }
 
-export const writeExport = (source: RecordSource, { withCopies, ...options }: ExportOptions) =>
+export const writeExport = (source: RecordSource, options: ExportOptions) =>
   writeLines(
-    Readable.from(exportLines(source, withCopies), { objectMode: false, highWaterMark: 1 << 20 }),
+    Readable.from(exportLines(source, options), { objectMode: false, highWaterMark: 1 << 20 }),
     options,
   );
 

@@ -12,8 +12,8 @@ let next = 0;
 
 parentPort.on('message', (begun) => {
   step = begun;
-  began = performance.now();
-  next = began + every - begun.silent;
+  began = performance.now() - begun.age;
+  next = performance.now() + every - begun.silent;
 });
 
 setInterval(

@@ -105,6 +105,8 @@ interface ClockStep extends StepSize {
   readonly name: string;
   /** Milliseconds since the last line. */
   readonly silent: number;
+  /** Milliseconds since the step began. */
+  readonly age: number;
   /** How many there are, and how many there were as the step began. */
   readonly made: Int32Array;
   readonly madeBefore: number;
@@ -113,6 +115,7 @@ interface ClockStep extends StepSize {
 function createClock(screen: Terminal, every: number) {
   const current = new Int32Array(new SharedArrayBuffer(4));
   let thread: Worker | undefined;
+  let later: NodeJS.Timeout | undefined;
 
   function start(fd: number): Worker {
     const settings: ClockSettings = {
@@ -131,17 +134,27 @@ function createClock(screen: Terminal, every: number) {
   }
 
   /** Nothing more is shown of it. */
-  const endStep = () => void Atomics.add(current, 0, 1);
+  function endStep(): void {
+    clearTimeout(later);
+    Atomics.add(current, 0, 1);
+  }
+
+  function show(step: ClockStep): void {
+    if (screen.fd !== undefined) thread ??= start(screen.fd);
+    thread?.postMessage(step);
+  }
 
   return {
     endStep,
     beginStep(step: Pick<ClockStep, 'name' | 'silent'> & StepSize, takesLong: boolean): void {
       endStep();
-      if (takesLong && screen.fd !== undefined) thread ??= start(screen.fd);
       const [number = 0] = current;
       const [madeBefore = 0] = madeEtags;
-      const begun: ClockStep = { ...step, number, made: madeEtags, madeBefore };
-      thread?.postMessage(begun);
+      const begun: ClockStep = { ...step, number, made: madeEtags, madeBefore, age: 0 };
+      if (takesLong || thread !== undefined) return show(begun);
+      // A step that waits for others, and does not block the process, takes long after all.
+      const wait = () => show({ ...begun, silent: step.silent + SOON_MS, age: SOON_MS });
+      later = setTimeout(wait, SOON_MS).unref();
     },
     end(): void {
       endStep();

@@ -29,7 +29,7 @@ import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
 import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-media.ts';
 import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
-import { noStep } from './steps.ts';
+import { noStep, type StepListener } from './steps.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -112,7 +112,7 @@ const mediaChanges = (change: StoreAccess['change']) => ({
   /** Remembers what pages need to know of a copy; false if no address has it any more. */
   savePicture: (file: string, facts: MeasuredPicture) => change((db) => savePicture(db, file, facts)),
   /** Forgets addresses that no record has named for `grace` seconds. */
-  pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
+  pruneMedia: (grace: number, onStep?: StepListener) => change((db) => pruneMedia(db, grace, onStep)),
   unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
 });
 

@@ -5,9 +5,11 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { writeExport } from '../../src/import/export.ts';
 import { createReport } from '../../src/import/terminal.ts';
+import { openArchive, openWriter } from '../../src/stores/open.ts';
 import { madeEtags } from '../../src/stores/steps.ts';
-import { fixture, ROOT, tempFile } from '../support/files.ts';
+import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { databaseOf, done, importInto, processWith } from '../support/rig.ts';
 
@@ -63,6 +65,14 @@ test('the thread that shows steps takes less than 15 MB, also in a checkout', ()
   });
   expect(Number(taken)).toBeGreaterThan(5);
   expect(Number(taken)).toBeLessThan(15);
+});
+
+test('a step that waits for others is shown all the same, though nothing was known of its length', async () => {
+  const output = tempFile('progress.txt', '');
+  const fd = openSync(output, 'a');
+  using report = createReport({ fd, write() {} }, { lineMs: 1500 });
+  report.step('waiting');
+  await expect.poll(() => readFileSync(output, 'utf8')).toMatch(/^waiting, [1-9]\d* s\n/);
 });
 
 test('an import names the steps of its writing', async () => {
@@ -122,4 +132,53 @@ test.each([
   expect([code, lines.join('')]).toEqual([0, expect.stringMatching(steps)]);
   // The line of progress is gone before the report is printed.
   expect(lines.at(-1)).toBe('\r\x1b[K');
+});
+
+/** What a command shows on a terminal. */
+async function shown(args: readonly string[], environment: Record<string, string> = {}): Promise<string[]> {
+  const lines: string[] = [];
+  const stderr = { isTTY: true, write: (text: string) => lines.push(text) };
+  expect(await runProgram({ ...processWith(environment, [], []), stderr }, args)).toBe(0);
+  return lines.flatMap((line) => /^\r(.*) …/.exec(line)?.[1] ?? []);
+}
+
+test('media prune names its steps', async () => {
+  const url = await databaseOf(fixture('portfolio.ndjson'));
+  const writer = await openWriter(url);
+  const copy = {
+    url: 'https://img.example.org/1.png',
+    file: `${'0'.repeat(64)}.png`,
+    bytes: 1,
+    reason: null,
+  };
+  await writer.saveMedia([copy], '');
+  await writer.close();
+  const steps = await shown(['media', 'prune', '--database-url', url]);
+  expect(steps).toContain('copies that shots name as image');
+  expect(steps.at(-1)).toBe('forgetting copies that no record names');
+});
+
+test('purge names its steps', async () => {
+  const url = await databaseOf(fixture('portfolio.ndjson'));
+  const cache = `nginx:${tempFolder()}`;
+  expect(await shown(['purge', '--database-url', url], { PURGE: cache })).toEqual([
+    'reading what changed',
+    `notifying ${cache}`,
+  ]);
+});
+
+test('an export shows how far it is', async () => {
+  const url = await databaseOf(fixture('portfolio.ndjson'));
+  const done: number[] = [];
+  await using archive = await openArchive(url);
+  const records = await Array.fromAsync(archive.records());
+  const long = { records: () => Readable.from(records.map((record) => record.padEnd(100_000))) };
+  const file = join(dirname(url), 'out.ndjson');
+  await writeExport(long, {
+    file,
+    withCopies: false,
+    stdout: process.stdout,
+    onProgress: (n) => done.push(n),
+  });
+  expect(done.slice(0, 3)).toEqual([3, 6, 9]);
 });

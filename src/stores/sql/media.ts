@@ -1,7 +1,8 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { KIND_NAMES } from '../../records/kinds.ts';
+import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import {
   copiedMembers,
   type MeasuredPicture,
@@ -87,9 +88,10 @@ export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> 
 const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
-export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedMedia> {
+export async function pruneMedia(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedMedia> {
   const now = Math.floor(Date.now() / 1000);
-  await fillNamed(db);
+  await fillNamed(db, onStep);
+  onStep('forgetting copies that no record names', UNKNOWN_SIZE);
   await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
   await db.run(`UPDATE media SET unnamed_since = $1 WHERE unnamed_since IS NULL AND NOT ${IS_NAMED}`, [
     String(now),
@@ -109,10 +111,12 @@ export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Pr
   return (await Array.fromAsync(unknown)).map(([name]) => name);
 }
 
-async function fillNamed(db: SqlAdapter): Promise<void> {
+async function fillNamed(db: SqlAdapter, onStep: StepListener): Promise<void> {
   for (const kind of KIND_NAMES)
-    for (const name of copiedMembers(kind))
+    for (const name of copiedMembers(kind)) {
+      onStep(`copies that ${KINDS[kind].plural} name as ${name}`, UNKNOWN_SIZE);
       await db.run(`
         INSERT INTO named_urls SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
         WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`);
+    }
 }

@@ -1,9 +1,9 @@
 // Looks after copies. A check finds those that are missing, or have bytes of another hash than their name; pruning
 // removes those that no record names any more.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Terminal } from '../../import/terminal.ts';
+import { createReport, type Terminal } from '../../import/terminal.ts';
 import { copyHash, smallName } from '../../records/media-types.ts';
-import { brief } from '../../records/printable.ts';
+import { brief, counted } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
@@ -65,12 +65,14 @@ interface PruneOptions {
   /** Seconds a copy must be unreferenced before it is removed. */
   readonly grace: number;
   readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
+  readonly out: Terminal;
   readonly signal: AbortSignal;
 }
 
 /** First the database forgets them, then their files go. */
-export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions) {
-  const pruned = await writer.pruneMedia(grace);
+export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOptions) {
+  using report = createReport(out);
+  const pruned = await writer.pruneMedia(grace, report.step);
   const folder = createMediaFolder(mediaDir);
   const removed = { files: 0, bytes: 0 };
   // A younger file may be that of a fetch which has not written to the database yet.
@@ -78,6 +80,7 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
   for (const page of folder.pages()) {
     await nextTurn();
     if (signal.aborted) break;
+    report.show(() => `removing files  ${counted(removed.files, 'file')} so far`);
     const kept = await findKept(page, before, writer);
     for (const { name, bytes } of page) {
       // A fetch that meets the same bytes again sets the time of the file.

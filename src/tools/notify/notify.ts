@@ -4,6 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../records/thrown.ts';
 import type { PendingChanges } from '../../stores/sql/changes.ts';
+import { noStep, UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 /** Changes on their way to a subscriber. */
@@ -31,11 +32,13 @@ export async function notifySubscribers(
   writer: Writer,
   subscribers: readonly Subscriber[],
   signal: AbortSignal,
-  { everything = false, pause = delay } = {},
+  { everything = false, pause = delay, onStep = noStep } = {},
 ): Promise<string[]> {
+  onStep('reading what changed');
   const { generation, pending, erases } = await writer.readPending(subscribers.map(({ name }) => name));
   // Nothing was imported yet.
   if (generation === 0) return [];
+  onStep(`notifying ${subscribers.map(({ name }) => name).join(', ')}`);
   const faults = await Promise.all(
     pending.map((known, index) => {
       // `pending` has the order of the subscribers.
@@ -51,6 +54,7 @@ export async function notifySubscribers(
   await writer.markDelivered(reached, generation);
   if (unreached.length > 0) await writer.markUnreached(unreached);
   const failures = faults.filter((fault) => fault !== undefined);
+  if (erases) onStep('erasing names that were taken down', UNKNOWN_SIZE);
   if (erases) failures.push(...(await eraseNames(writer, failures.length === 0)));
   return failures;
 }

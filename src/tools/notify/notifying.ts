@@ -3,7 +3,7 @@
 import { readConfig } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { baseUrlSetting, type Config, type SettingName, variableName } from '../../config/settings.ts';
-import type { Terminal } from '../../import/terminal.ts';
+import { showSteps, type Terminal } from '../../import/terminal.ts';
 import { explain } from '../../stores/explain.ts';
 import { openWriter, type StoreHandle } from '../../stores/open.ts';
 import type { Writer } from '../../stores/writer.ts';
@@ -89,8 +89,8 @@ async function notify(
 ): Promise<void> {
   const { notifySubscribers } = await import('./notify.ts');
   const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
-  const failures = await notifySubscribers(writer, subscribers, signal).catch((error) => [
-    `subscribers could not be notified: ${explain(error).lines.join(' ')}`,
-  ]);
+  const failures = await showSteps(stderr, (onStep) =>
+    notifySubscribers(writer, subscribers, signal, { onStep }),
+  ).catch((error) => [`subscribers could not be notified: ${explain(error).lines.join(' ')}`]);
   for (const failure of failures) stderr.write(`${failure}\n`);
 }

@@ -126,6 +126,7 @@ describe('media prune', () => {
     const pruning = {
       mediaDir: `${database}.media`,
       grace: 3600,
+      out: { write() {} },
       signal,
       writer: { pruneMedia: writer.pruneMedia, unknownFiles },
     };
