@@ -24,7 +24,7 @@ const ROOT = `${import.meta.dirname}/..`;
 /** Files that change modules of src/ for themselves. The other files of the quick lane share theirs, loaded once. */
 const ALONE = globSync('test/**/*.test.ts', { cwd: ROOT })
   .filter((name) => !name.endsWith('.slow.test.ts'))
-  .filter((name) => /\bvi\.mock\(|more-variants\.ts'/.test(readFileSync(`${ROOT}/${name}`, 'utf8')));
+  .filter((name) => /\bvi\.mock\(|support\/more-\w+\.ts'/.test(readFileSync(`${ROOT}/${name}`, 'utf8')));
 const SLOW = ['test/**/*.slow.test.ts'];
 const TORTURE = ['test/torture/*.test.ts'];
 

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import { refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
-import { firstValue } from './dialect.ts';
+import { firstValue, queryRows } from './dialect.ts';
 import { toStoreError } from './errors.ts';
-import { refuseUnfit } from './migrate.ts';
+import { refuseOtherContents, refuseUnfit } from './migrate.ts';
 
 export interface HostConnection {
   readonly client: pg.Client;
@@ -56,9 +55,9 @@ export async function openSnapshot(url: string): Promise<HostConnection> {
   const newest = await openNewest(url, false);
   return await closeIfFailed(newest, async ({ client, name }) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    refuseUnfit(`The database at ${name}`, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
-    const names = await client.query<[string]>({ text: STORED_NAMES, rowMode: 'array' });
-    refuseLacking(`The database at ${name}`, names.rows.flat());
+    const database = `The database at ${name}`;
+    refuseUnfit(database, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
+    await refuseOtherContents(database, (text) => queryRows(client, text));
     return newest;
   });
 }

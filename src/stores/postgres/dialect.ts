@@ -42,8 +42,12 @@ async function* fetchRows<Row extends TextRow>(client: pg.Client, sql: string): 
 }
 
 export async function firstValue(client: pg.ClientBase, sql: string): Promise<string | null | undefined> {
-  const { rows } = await client.query<TextRow>({ text: sql, rowMode: 'array' });
-  return rows[0]?.[0];
+  return (await queryRows<TextRow>(client, sql))[0]?.[0];
+}
+
+/** The few rows of a query, all at once. */
+export async function queryRows<Row extends TextRow>(client: pg.ClientBase, sql: string): Promise<Row[]> {
+  return (await client.query<Row>({ text: sql, rowMode: 'array' })).rows;
 }
 
 export async function inTransaction<T>(

@@ -3,11 +3,10 @@
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import { refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { hostName } from './connect.ts';
 import { isQueryError } from './errors.ts';
-import { refuseUnfit } from './migrate.ts';
+import { refuseOtherContents, refuseUnfit } from './migrate.ts';
 import { type createReadPool, STATEMENT_MS } from './pool.ts';
 
 /** New data must be visible within a second. */
@@ -69,17 +68,13 @@ export function createHost(
     try {
       const [row = []] = await polls.query({ text: POLL });
       const found = readPoll(host.name, row);
-      if (found.generation !== host.generation) await refuseOtherNames();
+      if (found.generation !== host.generation)
+        await refuseOtherContents(`The database at ${host.name}`, (text) => polls.query({ text }));
       update({ ...found, up: true, fault: undefined });
     } catch (error) {
       down(error);
     }
     if (!closed) timer = setTimeout(poll, POLL_MS).unref();
-  }
-
-  async function refuseOtherNames(): Promise<void> {
-    const names = await polls.query({ text: STORED_NAMES });
-    refuseLacking(`The database at ${host.name}`, names.map(String));
   }
 
   function down(error: unknown): void {

@@ -2,11 +2,30 @@
 
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
-import { ADD_NAME, findLacking, type LackingName, renameBody, STORED_NAMES } from '../sql/list-names.ts';
+import {
+  completeRecords,
+  findLackingFields,
+  refuseLackingFields,
+  refuseUnknownFields,
+  selectView,
+  VIEWS,
+} from '../sql/fields.ts';
+import {
+  ADD_NAME,
+  findLacking,
+  type LackingName,
+  NEW_GENERATION,
+  refuseLacking,
+  renameBody,
+  STORED_NAMES,
+} from '../sql/list-names.ts';
+import { HAS_COPIES } from '../sql/media-statements.ts';
+import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import { countRows, type TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
-import { firstValue, inTransaction, packLists, packProfiles, sqlAdapter } from './dialect.ts';
+import { firstValue, inTransaction, packLists, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { insertLists, type List } from './lists.ts';
 
@@ -15,6 +34,21 @@ const LOCK = 0x56495452;
 
 const MIGRATIONS = listMigrations('postgres');
 export const { refuseUnfit } = MIGRATIONS;
+
+const FIELDS = `
+  SELECT relname || ' ' || attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+  WHERE attrelid IN (${VIEWS.map((view) => `to_regclass('${view}')`)}) AND attnum > 0 ORDER BY attrelid, attnum`;
+
+/** Throws unless the lists and the records are those of this program. `query` returns the rows of a query. */
+export async function refuseOtherContents(
+  database: string,
+  query: (text: string) => Promise<TextRow[]>,
+): Promise<void> {
+  const fields = (await query(FIELDS)).map(String);
+  refuseUnknownFields(database, fields);
+  refuseLacking(database, (await query(STORED_NAMES)).map(String));
+  refuseLackingFields(database, fields);
+}
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
 export const migrate = (client: pg.Client, name: string, onStep = noStep): Promise<MigrationResult> =>
@@ -30,6 +64,7 @@ async function migrateLocked(
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   const from = await readSchema(client);
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
+  refuseUnknownFields(`The database at ${name}`, await readFields(client));
   for (const { version, sql } of MIGRATIONS.due(from)) {
     onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
@@ -41,6 +76,7 @@ async function migrateLocked(
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
   await addLists(client, onStep);
+  await addFields(client, onStep);
   return { from, to: MIGRATIONS.current };
 }
 
@@ -56,8 +92,28 @@ async function addLists(client: pg.Client, onStep: StepListener): Promise<void> 
     await copyLists(client, one);
     await db.run(ADD_NAME, [one.family, one.name]);
   }
-  if (lacking.length > 0)
-    await client.query('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
+  if (lacking.length > 0) await client.query(NEW_GENERATION);
+}
+
+const readFields = async (client: pg.Client) => (await queryRows(client, FIELDS)).map(String);
+
+/** Gives records and lists the fields that this program has and the one before had not. */
+async function addFields(client: pg.Client, onStep: StepListener): Promise<void> {
+  const found = findLackingFields(await readFields(client));
+  if (found.length === 0) return;
+  onStep('new fields', UNKNOWN_SIZE);
+  // Imports wait.
+  await client.query('SELECT FROM vitrine FOR UPDATE');
+  const sql = sqlAdapter(client);
+  const hasCopies = (await countRows(sql, HAS_COPIES)) > 0;
+  await client.query(`CREATE TEMP TABLE touched (${WORK_TABLES.touched}) ON COMMIT DROP`);
+  for (const lacking of found) {
+    for (const step of completeRecords(lacking, hasCopies, sql)) await step;
+    // Roles that may read the view may still do so.
+    await client.query(`CREATE OR REPLACE VIEW ${lacking.view} AS ${selectView(lacking, sql.member)}`);
+  }
+  await packProfiles(client);
+  await client.query(NEW_GENERATION);
 }
 
 /** Fills lists with those that the family has under another name. */

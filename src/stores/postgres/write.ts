@@ -9,10 +9,10 @@ import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { firstValue, inTransaction, packProfiles, sqlAdapter } from './dialect.ts';
+import { firstValue, inTransaction, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { joinValues, numbersArray } from './long-values.ts';
-import { migrate, readSchema, refuseUnfit } from './migrate.ts';
+import { migrate, readSchema, refuseOtherContents, refuseUnfit } from './migrate.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
   const connection = await openPrimary(url);
@@ -31,8 +31,10 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
   const connection = await openPrimary(url);
   const hasTables = await closeIfFailed(connection, async ({ client, name }) => {
     const schema = await readSchema(client);
-    if (schema > 0) refuseUnfit(`The database at ${name}`, schema);
-    return schema > 0;
+    if (schema === 0) return false;
+    refuseUnfit(`The database at ${name}`, schema);
+    await refuseOtherContents(`The database at ${name}`, (text) => queryRows(client, text));
+    return true;
   });
   if (hasTables) return writerOn(connection);
   await connection.client.end();
@@ -58,9 +60,9 @@ function writerOn(connection: HostConnection): Writer {
   });
 }
 
-/** The few rows of a query outside of transactions, where there are no cursors. */
+/** Outside of transactions there are no cursors. */
 async function* readRows<Row extends TextRow>(client: pg.Client, sql: string): AsyncGenerator<Row> {
-  yield* (await client.query<Row>({ text: sql, rowMode: 'array' })).rows;
+  yield* await queryRows<Row>(client, sql);
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.

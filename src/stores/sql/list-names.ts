@@ -40,6 +40,9 @@ export function renameBody(body: Buffer, name: string): Buffer {
   return makeBody(`{"${name}":${text.slice(text.indexOf(':') + 1)}`);
 }
 
+/** After what is served of every user was made anew, and nothing else was changed: caches purge everything. */
+export const NEW_GENERATION = 'UPDATE vitrine SET generation = generation + 1 WHERE generation > 0';
+
 /** $1: the family; $2: the name. */
 export const ADD_NAME = 'INSERT INTO list_names VALUES ($1, $2) ON CONFLICT DO NOTHING';
 

@@ -167,7 +167,7 @@ const countStatements = (table: string, family: Family, kind: number) => ({
 export type KindStatements = ReturnType<typeof itemStatements>;
 
 /** Texts that are too short are not handed to the program, which costs three times as much. */
-const PACKED = `CASE WHEN octet_length(text) >= ${PACKED_FROM} THEN packed_of(text) END`;
+export const PACKED = `CASE WHEN octet_length(text) >= ${PACKED_FROM} THEN packed_of(text) END`;
 
 function profileStatements(family: Family, kind: number, served: string): KindStatements {
   const same = `profiles.family = '${family}' AND profiles.id = staged.id`;

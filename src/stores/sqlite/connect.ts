@@ -17,7 +17,7 @@ import {
   refuseOddFile,
 } from './file.ts';
 import { emptyLog } from './log.ts';
-import { addLists, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
+import { addFields, addLists, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
@@ -108,8 +108,9 @@ function prepareForWriting(db: OpenDatabase, path: string, onStep = noStep): Mig
   const bytes = statSync(path, { throwIfNoEntry: false })?.size;
   const result = migrate(db, (version) => onStep(`migration ${version}`, { bytes }));
   addLists(db);
-  // A migration may have written most of the file.
-  if (result.from > 0 && result.from !== result.to) emptyLog(db);
+  const hasNewFields = addFields(db, () => onStep('new fields', { bytes }));
+  // They may have written most of the file.
+  if ((result.from > 0 && result.from !== result.to) || hasNewFields) emptyLog(db);
   return result;
 }
 

@@ -2,8 +2,19 @@
 
 import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
-import { findLacking, refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
+import {
+  completeRecords,
+  findLackingFields,
+  refuseLackingFields,
+  refuseUnknownFields,
+  selectView,
+  VIEWS,
+} from '../sql/fields.ts';
+import { findLacking, NEW_GENERATION, refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
+import { HAS_COPIES } from '../sql/media-statements.ts';
+import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import { sqlAdapter } from './dialect.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
 const MIGRATIONS = listMigrations('');
@@ -32,6 +43,9 @@ const COPY_LISTS = `
 
 const readNames = (db: Database) => db.prepare<[], string>(STORED_NAMES).pluck().all();
 
+/** After what is served was made anew: the next takedown sweeps all pages (traces.ts). */
+const MADE_ANEW = `${NEW_GENERATION}; INSERT INTO unswept DEFAULT VALUES`;
+
 /** Makes the lists of variants that this program has and the one before had not. */
 export function addLists(db: Database): void {
   if (findLacking(readNames(db)).length === 0) return;
@@ -40,10 +54,33 @@ export function addLists(db: Database): void {
       db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
       db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
     }
-    db.exec('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
-    // The next takedown sweeps all pages (traces.ts).
-    db.exec('INSERT INTO unswept DEFAULT VALUES');
+    db.exec(MADE_ANEW);
   }).immediate();
+}
+
+const FIELDS = VIEWS.map((view) => `SELECT '${view} ' || name FROM pragma_table_info('${view}')`).join(
+  ' UNION ALL ',
+);
+
+const readFields = (db: Database) => db.prepare<[], string>(FIELDS).pluck().all();
+
+/** Gives records and lists the fields that this program has and the one before had not; whether there are any. */
+export function addFields(db: Database, onStart: () => void): boolean {
+  if (findLackingFields(readFields(db)).length === 0) return false;
+  onStart();
+  db.transaction(() => {
+    const sql = sqlAdapter(db);
+    const hasCopies = db.prepare(HAS_COPIES).pluck().get() === 1;
+    db.exec(`CREATE TEMP TABLE touched (${WORK_TABLES.touched})`);
+    for (const lacking of findLackingFields(readFields(db))) {
+      // Here each step is done when it is there.
+      for (const _ of completeRecords(lacking, hasCopies, sql));
+      const { view } = lacking;
+      db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${selectView(lacking, sql.member)}`);
+    }
+    db.exec(`DROP TABLE temp.touched; ${MADE_ANEW}`);
+  }).immediate();
+  return true;
 }
 
 export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));
@@ -59,6 +96,7 @@ export function refuseForeign(db: Database, path: string): void {
   if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !isEmpty))
     throw new StoreError(`${path} is a database of another program.`);
   MIGRATIONS.refuseUnknown(path, readSchema(db));
+  refuseUnknownFields(path, readFields(db));
 }
 
 /** Throws a sentence unless the file has the current schema. */
@@ -67,6 +105,7 @@ export function refuseUnfit(db: Database, path: string): void {
   if (hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
   MIGRATIONS.refuseUnfit(path, readSchema(db));
   refuseLacking(path, readNames(db));
+  refuseLackingFields(path, readFields(db));
 }
 
 export const unimported = (path: string) =>
