@@ -19,8 +19,10 @@ the environment. The last line has the new generation. Give it to --since the ne
 other line. The exit code is 1 if it is not known what changed, as after a takedown. Then everything may have changed.
 ${examples('vitrine changes', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
 
+const RESULT = '`generation`, `users` (null if unknown)';
+
 export const command = (context: CommandContext) =>
-  createCommand('changes')
+  createCommand('changes', RESULT)
     .option('--since <generation>', 'what the last line of an earlier run says', wholeNumberArgument(0))
     .addHelpText('after', HELP)
     .action(async ({ since, ...flags }: SettingFlags & { since?: number }) => {

@@ -8,8 +8,10 @@ import { notifyChanges } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
 
+const RESULT = '`sound`, `faults`, `counts`, and with `--repair` what was `repaired`';
+
 export const command = (context: CommandContext) =>
-  createCommand('check')
+  createCommand('check', RESULT)
     .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
     .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
     .action(async ({ repair, ...flags }: SettingFlags & { repair: boolean }) => {

@@ -22,9 +22,11 @@ ${examples('vitrine compare https://old.example.org/b https://new.example.org/b 
 
 type CompareFlags = Omit<CompareOptions, 'old' | 'new' | 'users' | 'out' | 'signal'> & UserFlags;
 
+const RESULT = '`users`, `profiles` and `items` by class, `failed`';
+
 export const command = (context: CommandContext): Command =>
   addPaceOptions(
-    createCommand('compare', [])
+    createCommand('compare', RESULT, [])
       .addArgument(new Argument('<old>', "the variant's base URL at the old site").argParser(baseUrlArgument))
       .addArgument(new Argument('<new>', "the variant's base URL at the new site").argParser(baseUrlArgument))
       .addOption(variantOption().makeOptionMandatory())

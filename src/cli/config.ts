@@ -31,8 +31,10 @@ const HELP = `
 Give it the flags, files and environment of \`vitrine serve\`. Passwords and tokens are hidden.
 ${examples('vitrine config', 'vitrine config --samples --port 80', 'vitrine config --json')}`;
 
+const RESULT = '`settings`, each with `name`, `value` (a text, or null) and `from`';
+
 export const command = (context: CommandContext) =>
-  createCommand('config', SETTING_NAMES)
+  createCommand('config', RESULT, SETTING_NAMES)
     .argument('[file...]', 'files that are served instead of a database')
     .option('--samples', 'sample users are served if no database is named', false)
     .addHelpText('after', HELP)

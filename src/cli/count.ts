@@ -7,8 +7,11 @@ import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
+const RESULT =
+  '`counts` of each kind, `variants` with their `users`, `lists` and `items`, and the time of the `lastImport`';
+
 export const command = (context: CommandContext) =>
-  createCommand('count')
+  createCommand('count', RESULT)
     .addHelpText('after', examples('vitrine count', 'vitrine count --json'))
     .action(async (flags: SettingFlags) => {
       const url = chooseDatabase(flags, context);

@@ -4,8 +4,10 @@ import type { DoctorOptions } from '../tools/doctor/doctor.ts';
 import type { CommandContext } from './context.ts';
 import { baseUrlArgument, createCommand, examples, numberArgument, variantOption } from './options.ts';
 
+const RESULT = '`checks`, each with `check`, `state` and `text`';
+
 export const command = (context: CommandContext) =>
-  createCommand('doctor', [])
+  createCommand('doctor', RESULT, [])
     .addArgument(new Argument('<base-url>', 'the public base address').argParser(baseUrlArgument))
     .addOption(variantOption())
     .option('--user <name>', 'an existing user (default: looked for among the sample users)')

@@ -3,8 +3,10 @@ import { openArchive } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, outputArgument, type SettingFlags } from './options.ts';
 
+const RESULT = '`file`, null for standard output';
+
 export const command = (context: CommandContext) =>
-  createCommand('export')
+  createCommand('export', RESULT)
     .addArgument(outputArgument())
     .option('--media-urls', 'name pictures by the addresses of their copies, as they are served', false)
     .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))

@@ -21,8 +21,11 @@ type ImportFlags = SettingFlags &
   ReadingOptions &
   Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun'>;
 
+const RESULT =
+  '`records`, `faulty`, `dryRun`, `emptied`, `unescaped` and `dropped` fields, `imported` (null, or for each kind `new`, `changed`, `unchanged`, `removed`, `takenDown`)';
+
 export const command = (context: CommandContext) =>
-  addReadingOptions(createCommand('import'))
+  addReadingOptions(createCommand('import', RESULT))
     .argument('<file...>', `${FILES_MEANING}; - is standard input`)
     .option('--replace', 'make the files the whole of each family in them', false)
     .addOption(maxRemovedOption('--replace'))

@@ -72,9 +72,14 @@ early, or if no host may be asked. It is also 1 if a picture failed for another 
 host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
+const RESULT =
+  '`originals` (`fetched`, `present`, `gone`, `notNamed`, `failed`), `total`, `mediaUrl`, `relinked`, and `stopped` (why it stopped early)';
+
 export const mediaFetchCommand = (context: CommandContext): Command =>
   addMediaOptions(
-    addPaceOptions(createCommand('fetch', MEDIA_SETTINGS).description('copy the pictures that records name')),
+    addPaceOptions(
+      createCommand('fetch', RESULT, MEDIA_SETTINGS).description('copy the pictures that records name'),
+    ),
   )
     .addHelpText('after', HELP)
     .action(async (flags: MediaFlags & SettingFlags) => {

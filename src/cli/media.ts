@@ -26,8 +26,10 @@ Profiles and lists are rebuilt in one transaction, so no response mixes two addr
 the address that they had last. Then only copies that have no address yet get one.
 ${examples('vitrine media relink --media-url https://pictures.example.org')}`;
 
+const RELINK_RESULT = '`mediaUrl`, `relinked` (profiles and lists)';
+
 const createRelink = (context: CommandContext): Command =>
-  createCommand('relink', MEDIA_SETTINGS)
+  createCommand('relink', RELINK_RESULT, MEDIA_SETTINGS)
     .description('serve the addresses of the copies under MEDIA_URL')
     .addHelpText('after', RELINK_HELP)
     .action(async (flags: SettingFlags) => {
@@ -42,8 +44,10 @@ const createRelink = (context: CommandContext): Command =>
       context.report({ summary, result: { mediaUrl, relinked } });
     });
 
+const STATUS_RESULT = '`mediaUrl`, `copies`, `files`, `bytes`, `missing` by reason';
+
 const createStatus = (context: CommandContext): Command =>
-  createCommand('status')
+  createCommand('status', STATUS_RESULT)
     .description('say how many pictures have copies, and why others have none')
     .option('--missing', 'write each picture without a copy as a line of JSON', false)
     .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
@@ -98,8 +102,10 @@ const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetc
 
 type MediaCheckFlags = SettingFlags & { removeDamaged: boolean };
 
+const CHECK_RESULT = '`files`, `sound`, `missing`, `damaged`, `removed`';
+
 const createCheck = (context: CommandContext): Command =>
-  createCommand('check', ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
+  createCommand('check', CHECK_RESULT, ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
     .description('say which copies are missing or damaged')
     .option('--remove-damaged', 'remove damaged files', false)
     .addHelpText('after', CHECK_HELP)
@@ -133,8 +139,10 @@ The first run only notes which copies no record names. A run that comes later th
 record names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
+const PRUNE_RESULT = '`files`, `bytes`, `forgotten` addresses, `waiting` files';
+
 const createPrune = (context: CommandContext): Command =>
-  createCommand('prune', MEDIA_SETTINGS)
+  createCommand('prune', PRUNE_RESULT, MEDIA_SETTINGS)
     .description('remove copies that no record names any more')
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', PRUNE_HELP)

@@ -5,8 +5,10 @@ import { migrateDatabase } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
+const RESULT = 'the schema it migrated `from` and `to`, `compact`';
+
 export const command = (context: CommandContext) =>
-  createCommand('migrate')
+  createCommand('migrate', RESULT)
     .option(
       '--compact',
       'write a SQLite file anew, without unused space: needs twice its size as free disk space',

@@ -42,10 +42,13 @@ With --media, the pictures of all records are copied as well, as \`vitrine media
 own host, and from hosts that --media-hosts names. Without --media, the options about copies have no effect.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
+const RESULT =
+  '`users` (`found`, `unchanged`, `unknown`, `failed`, `refused`, `takenDown`, `skipped`, `pruned`), `emptied`, `unescaped`, `imported`, `media`, as of `media fetch`';
+
 export const command = (context: CommandContext): Command =>
   addMediaOptions(
     addPaceOptions(
-      createCommand('mirror', MEDIA_SETTINGS)
+      createCommand('mirror', RESULT, MEDIA_SETTINGS)
         .addOption(variantOption().makeOptionMandatory())
         .addOption(
           new Option('--from <url>', "the variant's base URL there")

@@ -19,9 +19,16 @@ import { type CommandContext, SETTINGS_GROUP } from './context.ts';
 
 export type SettingFlags = Partial<Record<SettingName, string>>;
 
-/** A command that takes these settings as flags. Its description is in the table of commands. */
+/** What --json does; then come the members of `result`, as the guide has them. */
+export const JSON_MEANING = 'report in one line of JSON, with these members of `result`: ';
+
+/**
+ * A command that takes these settings as flags. `result` says what its report has. Its description is in the table of
+ * commands.
+ */
 export function createCommand(
   name: string,
+  result: string,
   settings: readonly SettingName[] = ['databaseUrl', 'databaseUrlFile'],
 ): Command {
   const command = new Command(name);
@@ -31,7 +38,7 @@ export function createCommand(
     const text = `${meaning}${standard} [${variableName(setting)}]`;
     command.addOption(new Option(`${flagName(setting)} <value>`, text).helpGroup(SETTINGS_GROUP));
   }
-  return command.option('--json', 'report in one line of JSON').option('--quiet', 'print nothing but errors');
+  return command.option('--json', JSON_MEANING + result).option('--quiet', 'print nothing but errors');
 }
 
 /** The database that a command works on, from its flag or the environment. */

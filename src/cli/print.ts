@@ -34,8 +34,10 @@ const HELP = examples(
   'vitrine print prometheus-rules > vitrine.rules.yml',
 );
 
+const RESULT = '`what`, `files`';
+
 export const command = (context: CommandContext) =>
-  createCommand('print', SETTING_NAMES)
+  createCommand('print', RESULT, SETTING_NAMES)
     .addArgument(new Argument('<what>', 'the configuration').choices(TEXT_NAMES))
     .option('--to <folder>', 'with systemd: write each unit to a file in this folder')
     .addHelpText('after', HELP)

@@ -21,10 +21,13 @@ address. Run it again after each import. It writes only what changed, and all of
 parts that take long for many users. The parts are ${SITE_PARTS.join(', ')}.
 ${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
 
+const RESULT =
+  '`files`, `bytes`, `written`, `unchanged`, `removed`, `tooLong` (users left out), `incomplete` (files without their picture, which the next run writes again), `folder`, `platform`, `warning` (what failed when the new files were served already)';
+
 const isPart = (text: string): text is SitePart => SITE_PARTS.some((part) => part === text);
 
 export const command = (context: CommandContext) =>
-  createCommand('publish', SETTING_NAMES)
+  createCommand('publish', RESULT, SETTING_NAMES)
     .argument('<folder>', 'the folder to publish to')
     .addOption(
       new Option('--for <platform>', 'where the files are served')

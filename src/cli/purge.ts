@@ -20,8 +20,10 @@ interface PurgeFlags extends SettingFlags {
   readonly dryRun: boolean;
 }
 
+const RESULT = '`caches`, each with `name` and `users` (null means everything), `failures`, `dryRun`';
+
 export const command = (context: CommandContext) =>
-  createCommand('purge')
+  createCommand('purge', RESULT)
     .option('--all', 'purge the answers of all users', false)
     .option('--dry-run', 'only say what each cache would be sent', false)
     .addHelpText('after', HELP)

@@ -7,8 +7,10 @@ import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
 
+const RESULT = '`user`, `family`, `items`';
+
 export const command = (context: CommandContext) =>
-  createCommand('remove')
+  createCommand('remove', RESULT)
     .argument('<user>', 'the user name; letter case does not matter')
     .addOption(familyOption('the family of the user').makeOptionMandatory())
     .addHelpText('after', examples('vitrine remove --family portfolio ada'))

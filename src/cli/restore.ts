@@ -12,8 +12,10 @@ A running server answers with the restored data from its next lookup on, and los
 first, and migrated if it is older. A damaged snapshot changes nothing. Takedowns since the snapshot stay in force.
 ${examples('vitrine restore /backup/site.db', 'vitrine restore --check /backup/site.db')}`;
 
+const RESULT = '`file`, `check`, `counts` of each kind, `takenDown` `users` and `items`';
+
 export const command = (context: CommandContext) =>
-  createCommand('restore')
+  createCommand('restore', RESULT)
     .argument('<file>', 'the snapshot')
     .option('--check', 'only say whether it can be restored, and what it holds', false)
     .addHelpText('after', HELP)

@@ -23,8 +23,10 @@ interface SamplesFlags {
 const MOST_USERS = 100_000_000;
 const PICTURES_URL = `http://localhost:${SETTINGS.port.defaultText}/samples/`;
 
+const RESULT = '`file`, `users`';
+
 export const command = (context: CommandContext) =>
-  createCommand('samples', [])
+  createCommand('samples', RESULT, [])
     .addArgument(outputArgument())
     .option('--users <number>', 'how many', wholeNumberArgument(1, MOST_USERS), 100)
     .option('--seed <number>', 'another number gives other users', wholeNumberArgument(0, 2 ** 31 - 1), 1)

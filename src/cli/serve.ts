@@ -26,8 +26,10 @@ interface ServeFlags extends SettingFlags, ReadingOptions, RehearsalFlags {
   readonly rehearse: boolean;
 }
 
+const RESULT = '`records` and `faulty` ones of files that are not served';
+
 export const command = (context: CommandContext) =>
-  addReadingOptions(createCommand('serve', SETTING_NAMES))
+  addReadingOptions(createCommand('serve', RESULT, SETTING_NAMES))
     .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
     .option('--samples', 'serve sample users if no database is named', false)
     .option(

@@ -12,8 +12,10 @@ import {
   wholeNumberArgument,
 } from './options.ts';
 
+const RESULT = '`file`, and with `--keep` the `removed` older ones';
+
 export const command = (context: CommandContext) =>
-  createCommand('snapshot')
+  createCommand('snapshot', RESULT)
     .argument('<file>', 'the file to write; an existing one is replaced at once; with --keep a folder')
     .option(
       '--keep <number>',

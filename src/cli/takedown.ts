@@ -38,8 +38,11 @@ The data is deleted, and imports and mirrors do not bring it back: the database 
 For a list of users, standard output has the addresses that caches may still answer, one a line, unless PURGE or NOTIFY is set.
 ${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --users gone.txt > addresses.txt', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
+const RESULT =
+  '`users`, `items`, `pictures`, the `states` of what was named, `addresses` to purge, `undone` or `takedowns`. Of a list, the users that were `removed`, `unknown` and `known`, and the `invalid` lines';
+
 export const command = (context: CommandContext) =>
-  createCommand('takedown', ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
+  createCommand('takedown', RESULT, ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
     .argument('[user...]', 'user names; letter case does not matter; - reads a list from standard input')
     .addOption(familyOption('the family of the users or items'))
     .option('--users <file>', 'a file of user names, one a line; - is standard input')
