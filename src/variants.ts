@@ -69,6 +69,10 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 export const VARIANT_NAMES = keysOf(VARIANTS);
+const LIST = new Intl.ListFormat('en-GB');
+/** `B and C`. */
+export const inWords = (variants: readonly Variant[]) =>
+  LIST.format(variants.map((variant) => variant.toUpperCase()));
 /** The names of a family's lists, each once. */
 export const collectionsOf = (family: Family): string[] => [
   ...new Set(

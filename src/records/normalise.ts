@@ -221,8 +221,7 @@ const OWN_MEMBERS = perKind((kind) => {
 });
 
 const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';
-const AMBIGUOUS_PROFILE =
-  'fits both families: add --family portfolio (variants B and C) or --family microblog (variant A)';
+const AMBIGUOUS_PROFILE = 'fits both families: add --family portfolio or --family microblog';
 
 /** The kind, or why it is not known. A profile that fits both families belongs to `family`, if that is given. */
 export function recogniseKind(

@@ -103,7 +103,7 @@ export const MicroblogProfile = Type.Object(
     cover_image: url('Cover image.'),
     cover_large: url('Large cover image.'),
   },
-  { $id: 'MicroblogProfile', title: 'Microblog profile', description: 'A profile of variant A.' },
+  { $id: 'MicroblogProfile', title: 'Microblog profile', description: 'A profile of the microblog family.' },
 );
 
 export const Post = Type.Object(
@@ -125,7 +125,7 @@ export const Post = Type.Object(
     title_audio: text('Title of attached audio; empty string when none.'),
     thumbnail_song: url('Audio thumbnail; empty string when none.'),
   },
-  { $id: 'Post', title: 'Post', description: 'A post of variant A.' },
+  { $id: 'Post', title: 'Post', description: 'A post of the microblog family.' },
 );
 
 export const PortfolioProfile = Type.Object(
@@ -149,7 +149,7 @@ export const PortfolioProfile = Type.Object(
     type_account: flag('Account type code, as the site set it; `0` when it set none.'),
     cover_image: url('Cover image.'),
   },
-  { $id: 'PortfolioProfile', title: 'Portfolio profile', description: 'A profile of variants B and C.' },
+  { $id: 'PortfolioProfile', title: 'Portfolio profile', description: 'A profile of the portfolio family.' },
 );
 
 export const Shot = Type.Object(
@@ -172,7 +172,7 @@ export const Shot = Type.Object(
     url_purchased: url('Purchase link; empty string when none.'),
     price_item: text('Price, as the site wrote it, without a currency of its own; empty string when none.'),
   },
-  { $id: 'Shot', title: 'Shot', description: 'A shot of variants B and C.' },
+  { $id: 'Shot', title: 'Shot', description: 'A shot of the portfolio family.' },
 );
 
 export const SCHEMAS = {

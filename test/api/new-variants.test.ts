@@ -56,25 +56,25 @@ beforeAll(async () => {
 
 test('routes: base addresses have settings, and lists have their member', async () => {
   const shots = json(await ask(at(), '/b/api/username/ada/shots')).Shots;
-  expect(json(await ask(at(), '/d/api/username/ada/shots'))).toEqual({ Works: shots });
+  expect(json(await ask(at(), '/y/api/username/ada/shots'))).toEqual({ Works: shots });
   const { posts } = json(await ask(at(), '/a/api/?user=ada&post=true'));
-  expect(json(await ask(at(), '/e/u/ada/all'))).toEqual({ notes: posts });
-  expect(json(await ask(at(), '/e/u/ada')).username).toBe('ada');
-  const config = readConfig({}, { BASE_URL_E: '/elsewhere' }) as Record<string, unknown>;
-  expect(config.baseUrlE).toMatchObject({ path: '/elsewhere' });
-  expect(() => readConfig({}, { BASE_URL_E: '/same', BASE_URL_D: '/same' })).toThrow(
+  expect(json(await ask(at(), '/z/u/ada/all'))).toEqual({ notes: posts });
+  expect(json(await ask(at(), '/z/u/ada')).username).toBe('ada');
+  const config = readConfig({}, { BASE_URL_Z: '/elsewhere' }) as Record<string, unknown>;
+  expect(config.baseUrlZ).toMatchObject({ path: '/elsewhere' });
+  expect(() => readConfig({}, { BASE_URL_Z: '/same', BASE_URL_Y: '/same' })).toThrow(
     /claim the same address/,
   );
 });
 
 test('OpenAPI', async () => {
   const { paths, tags, components } = json(await ask(at(), '/openapi.json'));
-  expect(paths['/d/api/username/{username}/shots'].get.operationId).toBe('getItemsD');
-  expect(paths['/e/u/{username}/all'].get.operationId).toBe('itemse');
+  expect(paths['/y/api/username/{username}/shots'].get.operationId).toBe('getItemsY');
+  expect(paths['/z/u/{username}/all'].get.operationId).toBe('itemsz');
   expect(tags.map(({ name }: { name: string }) => name)).toEqual(
-    expect.arrayContaining(['Variant D', 'Variant E']),
+    expect.arrayContaining(['Variant Y', 'Variant Z']),
   );
-  expect(Object.keys(components.schemas.ItemsE.properties)).toEqual(['notes']);
+  expect(Object.keys(components.schemas.ItemsZ.properties)).toEqual(['notes']);
 });
 
 test('the explorer and the card', async () => {
@@ -82,14 +82,14 @@ test('the explorer and the card', async () => {
   const [, configuration = ''] = /<script id="configuration"[^>]*>(.*?)<\/script>/s.exec(body) ?? [];
   const lookups = { profile: '/u/:username', items: '/u/:username/all' };
   expect(JSON.parse(configuration).variants.slice(-2)).toMatchObject([
-    { name: 'd', path: '/d', family: 'portfolio', collection: 'Works' },
-    { name: 'e', path: '/e', family: 'microblog', collection: 'notes', ...lookups },
+    { name: 'y', path: '/y', family: 'portfolio', collection: 'Works' },
+    { name: 'z', path: '/z', family: 'microblog', collection: 'notes', ...lookups },
   ]);
   const row = { ...lookups, list: 'notes', item: 'post', total: 'totalPost' };
-  expect((await ask(at(), '/embed.js')).body).toContain(`"e":${JSON.stringify(row)}`);
+  expect((await ask(at(), '/embed.js')).body).toContain(`"z":${JSON.stringify(row)}`);
 });
 
-test.each(['d', 'e'])('mirror and doctor of variant %s', async (variant) => {
+test.each(['y', 'z'])('mirror and doctor of variant %s', async (variant) => {
   const database = newPath();
   expect((await mirror(database, variant, `${url}/${variant}`, '--user', 'ada')).code).toBe(0);
   const records = await exported(database);
@@ -100,8 +100,8 @@ test.each(['d', 'e'])('mirror and doctor of variant %s', async (variant) => {
 });
 
 test.each([
-  ['d', '/d/api/username/ada/shots'],
-  ['e', '/e/u/ada/all'],
+  ['y', '/y/api/username/ada/shots'],
+  ['z', '/z/u/ada/all'],
 ])('import of saved bodies of variant %s', async (variant, address) => {
   const profile = await ask(at(), address.replace(/\/(shots|all)$/, ''));
   const list = await ask(at(), address);

@@ -13,8 +13,9 @@ import { JSON_MEANING } from '../../src/cli/options.ts';
 import { TEXT_NAMES } from '../../src/cli/print.ts';
 import { COMMANDS, createProgram } from '../../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/settings.ts';
-import { KIND_NAMES, type KindName } from '../../src/records/kinds.ts';
+import { KIND_NAMES, KINDS, type KindName } from '../../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../../src/records/schemas.ts';
+import { inWords, VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { withOutputs } from '../support/page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from '../support/pages.ts';
@@ -352,16 +353,15 @@ async function withBodies(page: string, server: LocalServer): Promise<string> {
 
 /** A row for each field, with the records that have it in this form. */
 function fieldRows(): string {
-  const owners: Record<KindName, string> = {
-    'microblog profile': 'profile A',
-    post: 'post',
-    'portfolio profile': 'profile B, C',
-    shot: 'shot',
+  const owner = (kind: KindName) => {
+    const { family, role } = KINDS[kind];
+    const variants = VARIANT_NAMES.filter((name) => VARIANTS[name].family === family);
+    return role === 'profile' ? `profile ${inWords(variants)}` : kind;
   };
   const fields = KIND_NAMES.flatMap((kind) =>
     membersOf(kind).map(([name, { 'x-form': form, default: absent }]) => {
       const shown = absent === undefined ? 'never' : absent === '' ? 'empty' : `\`${absent}\``;
-      return { end: `${form} | ${shown}`, name, owner: owners[kind] };
+      return { end: `${form} | ${shown}`, name, owner: owner(kind) };
     }),
   );
   const rows = Map.groupBy(fields, ({ name, end }) => `\`${name}\`|${end}`);

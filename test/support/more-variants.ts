@@ -3,13 +3,13 @@ import { COLLECTIONS, STYLE_NAMES, STYLES, VARIANT_NAMES, VARIANTS } from '../..
 
 const styles = { short: { profile: '/u/:username', items: '/u/:username/all' } };
 const variants = {
-  d: {
+  y: {
     style: 'path',
     family: 'portfolio',
     collection: 'Works',
     about: 'Design portfolio: like variant B, but the shots are listed as `Works`.',
   },
-  e: { style: 'short', family: 'microblog', collection: 'notes', about: 'Microblog with short addresses.' },
+  z: { style: 'short', family: 'microblog', collection: 'notes', about: 'Microblog with short addresses.' },
 };
 
 Object.assign(STYLES, styles);

@@ -5,7 +5,7 @@ import { servesSamples } from '../../config/database-url.ts';
 import { listPictureOrigins } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
-import { STYLES, VARIANTS } from '../../variants.ts';
+import { inWords, STYLES, VARIANTS } from '../../variants.ts';
 import { codeTabs } from '../docs/reference-layout.ts';
 import { createLook } from '../look.ts';
 import { fill, jsonBlock, type Markup, markup } from '../markup.ts';
@@ -116,7 +116,7 @@ const FAMILY_WORDS = {
 function describeVariants(mounts: readonly Mount[]): Markup {
   const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
   const sentences = [...byFamily].map(([family, group]) => {
-    const names = group.map(({ variant }) => variant.toUpperCase()).join(' and ');
+    const names = inWords(group.map(({ variant }) => variant));
     return `${names}: ${FAMILY_WORDS[family]}.`;
   });
   return markup`<p>${sentences.join(' ')} One request by user name, every value a string.</p>`;

@@ -1,6 +1,6 @@
 // Records and bodies of the API. Every value is a string, as in the responses.
 
-/** A profile of variant A. */
+/** A profile of the microblog family. */
 export interface MicroblogProfile {
   /** Number of followers. */
   totalFollowers: string;
@@ -36,7 +36,7 @@ export interface MicroblogProfile {
   cover_large: string;
 }
 
-/** A post of variant A. */
+/** A post of the microblog family. */
 export interface Post {
   /** Record identifier. */
   id: string;
@@ -72,7 +72,7 @@ export interface Post {
   thumbnail_song: string;
 }
 
-/** A profile of variants B and C. */
+/** A profile of the portfolio family. */
 export interface PortfolioProfile {
   /** Number of followers. */
   totalFollowers: string;
@@ -112,7 +112,7 @@ export interface PortfolioProfile {
   cover_image: string;
 }
 
-/** A shot of variants B and C. */
+/** A shot of the portfolio family. */
 export interface Shot {
   /** Record identifier. */
   id: string;
