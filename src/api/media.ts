@@ -13,7 +13,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { findMediaFolder } from '../config/media.ts';
 import type { Config } from '../config/settings.ts';
-import { MEDIA_NAME, mediaPath, mediaType, pictureType } from '../records/media-types.ts';
+import { COPY_FILE_NAME, copyPath, copyType, pictureType } from '../records/copy-files.ts';
 import { matches } from './http/conditions.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
 import { type ByteRange, findFile, isAbsence, parseRange, readParts } from './http/file-parts.ts';
@@ -24,7 +24,7 @@ import { MEDIA, type Observer } from './http/observations.ts';
 
 const Params = Type.Object({
   name: Type.String({
-    pattern: MEDIA_NAME,
+    pattern: COPY_FILE_NAME,
     [FAULT]: 'ROUTE_NOT_FOUND',
   }),
 });
@@ -51,8 +51,8 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, { config,
   app.get('/media/:name', { config: { operation: MEDIA }, schema }, async (request, reply) => {
     const { name } = request.params;
     const etag = `"${name.slice(0, name.indexOf('.'))}"`;
-    const headers = { ...COPY_HEADERS, 'content-type': mediaType(name) };
-    return sendFile(reply, { path: join(folder, mediaPath(name)), headers, etag: () => etag, observe });
+    const headers = { ...COPY_HEADERS, 'content-type': copyType(name) };
+    return sendFile(reply, { path: join(folder, copyPath(name)), headers, etag: () => etag, observe });
   });
   done();
 };

@@ -1,7 +1,7 @@
 // The reading side, which every store offers. A method may answer now or later.
 
 import type { Family, KindName } from '../records/kinds.ts';
-import type { PictureFacts } from './sql/media-statements.ts';
+import type { CopyFacts } from './sql/media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -133,7 +133,7 @@ export interface Reader {
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
   mediaUrl(): Awaitable<string | undefined>;
   /** What pages need to know of these copies, by their names; those that could be measured. */
-  pictures(files: readonly string[]): Awaitable<ReadonlyMap<string, PictureFacts>>;
+  pictures(files: readonly string[]): Awaitable<ReadonlyMap<string, CopyFacts>>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
   /** In the order of their keys. */

@@ -19,15 +19,22 @@ import {
 } from './sql/changes.ts';
 import { repairCounts } from './sql/counts.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
-import { type MediaEntry, pruneMedia, relink, saveMedia, savePicture, unknownFiles } from './sql/media.ts';
-import type { MeasuredPicture } from './sql/media-statements.ts';
+import {
+  type OriginalState,
+  pruneCopies,
+  relink,
+  saveFacts,
+  saveOriginals,
+  unknownFiles,
+} from './sql/media.ts';
+import type { MeasuredCopy } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
 import { repairBodies, repairContents } from './sql/soundness.ts';
 import { countRows, type SqlAdapter } from './sql/sql-adapter.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
-import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-media.ts';
+import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-copies.ts';
 import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
 import { noStep, type StepListener } from './steps.ts';
 
@@ -108,11 +115,12 @@ const mediaChanges = (change: StoreAccess['change']) => ({
    * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
    * named them: false, and nothing is remembered, if a user was taken down since.
    */
-  saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
+  saveOriginals: (entries: readonly OriginalState[], mark: string) =>
+    change((db) => saveOriginals(db, entries, mark)),
   /** Remembers what pages need to know of a copy; false if no address has it any more. */
-  savePicture: (file: string, facts: MeasuredPicture) => change((db) => savePicture(db, file, facts)),
+  saveFacts: (file: string, facts: MeasuredCopy) => change((db) => saveFacts(db, file, facts)),
   /** Forgets addresses that no record has named for `grace` seconds. */
-  pruneMedia: (grace: number, onStep?: StepListener) => change((db) => pruneMedia(db, grace, onStep)),
+  pruneCopies: (grace: number, onStep?: StepListener) => change((db) => pruneCopies(db, grace, onStep)),
   unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
 });
 

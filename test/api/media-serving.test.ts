@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Extension, MEDIA_TYPES, mediaPath } from '../../src/records/media-types.ts';
+import { copyPath, type Extension, MEDIA_TYPES } from '../../src/records/copy-files.ts';
 import { fixture } from '../support/files.ts';
 import { change } from '../support/importing.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../support/media-folder.ts';
@@ -20,7 +20,7 @@ const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');
 const put = (database: string, ...file: [content: string | Buffer, extension?: Extension]) =>
   putCopy(`${database}.media`, ...file);
 
-const pathOf = (name: string) => join(`${database}.media`, mediaPath(name));
+const pathOf = (name: string) => join(`${database}.media`, copyPath(name));
 
 let database: string;
 let server: LocalServer;

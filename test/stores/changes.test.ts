@@ -13,7 +13,7 @@ import type { Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
 import { ndjson } from '../support/files.ts';
-import { bodyOf, change, executeSql, newPath, saveMedia } from '../support/importing.ts';
+import { bodyOf, change, executeSql, newPath, saveOriginals } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { addRecords, newDatabase, run, storeName } from '../support/rig.ts';
@@ -112,7 +112,7 @@ describe(`the changes of the ${storeName()} store`, () => {
           writer,
           USERS.slice(0, 2).map((name, index) => blog(index + 1, name, { avatar: PICTURES[0] })),
         );
-        await saveMedia(
+        await saveOriginals(
           url,
           PICTURES.slice(0, 2).map((url) => ({ url, file: COPY, bytes: 1, reason: null })),
         );

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive, openReader } from '../../src/stores/open.ts';
-import { type MeasuredPicture, undecoded } from '../../src/stores/sql/media-statements.ts';
-import { bodyOf, change, readMedia, saveMedia } from '../support/importing.ts';
+import { type MeasuredCopy, undecoded } from '../../src/stores/sql/media-statements.ts';
+import { bodyOf, change, readMedia, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { addRecords, databaseOf, newDatabase, storeName } from '../support/rig.ts';
 
@@ -34,7 +34,7 @@ const ENTRIES = [
 
 async function linked(): Promise<string> {
   const url = await databaseOf(...RECORDS);
-  await saveMedia(url, ENTRIES);
+  await saveOriginals(url, ENTRIES);
   await change(url, (writer) => writer.relink(MEDIA));
   return url;
 }
@@ -76,7 +76,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const url = await databaseOf(folio(1, 'ada'), shot(1, 1, { image: image(1) }), folio(2, 'none'));
     const file = `${'a'.repeat(64)}.jpg`;
     const entries = [1, 2, 3, 4, 5].map((id) => ({ url: image(id), file, bytes: 10, reason: null }));
-    await saveMedia(url, entries);
+    await saveOriginals(url, entries);
     await change(url, (writer) => writer.relink(MEDIA));
     const sizes: boolean[] = [];
     for (const id of [1, 2, 3, 4, 5]) {
@@ -90,7 +90,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('copies are served once they are linked; records keep the originals', async () => {
     const url = await databaseOf(...RECORDS);
-    await saveMedia(url, ENTRIES);
+    await saveOriginals(url, ENTRIES);
     expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
     expect(await sound(url)).toEqual([]);
 
@@ -111,7 +111,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const url = await newDatabase();
     const odd = `${OLD}/"ada"\\1.jpg`;
     await addRecords(url, blog(1, 'ada', { avatar: odd }), post(10, 1, { photo: odd }));
-    await saveMedia(url, [copy(odd, file('a'))]);
+    await saveOriginals(url, [copy(odd, file('a'))]);
     await change(url, (writer) => writer.relink(MEDIA));
     const link = `${MEDIA}/${file('a')}`;
     expect(await served(url, ['microblog', 'ada'])).toMatchObject([{ avatar: link }, { photo: link }]);
@@ -138,7 +138,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     await addRecords(url, ...(await records(url, true)));
     expect(await sound(url)).toEqual([]);
     expect(await takeDownBob(url)).toEqual([file('d')]);
-    await change(url, (writer) => writer.pruneMedia(0));
+    await change(url, (writer) => writer.pruneCopies(0));
     await change(url, (writer) => writer.relink('https://newer.example'));
     expect(await served(url, ['microblog', 'ada'])).toMatchObject([
       { avatar: `https://newer.example/${file('a')}` },
@@ -197,7 +197,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
       folio(n + 10, `u${n}`, { avatar: `${OLD}/u${n}.jpg` }),
     );
     await addRecords(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
-    await saveMedia(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
+    await saveOriginals(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
     await using archive = await openArchive(url);
     const missing = await Array.fromAsync(archive.missing());
     expect(missing).toEqual([
@@ -218,8 +218,8 @@ describe(`copies of pictures in ${storeName()}`, () => {
     // Earlier versions saved no hash.
     const measured = { ...facts, small: [{ width: 480, hash: '0f3a' }, { width: 960 }] };
     const glass = { width: 20, height: 30, color: null, small: [] };
-    const save = (name: string, known: MeasuredPicture) =>
-      change(url, (writer) => writer.savePicture(name, known));
+    const save = (name: string, known: MeasuredCopy) =>
+      change(url, (writer) => writer.saveFacts(name, known));
     expect([
       await save(file('d'), measured),
       await save(file('a'), glass),
@@ -236,13 +236,13 @@ describe(`copies of pictures in ${storeName()}`, () => {
     ]);
     await using before = await openArchive(url);
     expect((await before.copies(file('c', 'mp3'))).map(({ small }) => small)).toEqual([measured.small]);
-    await saveMedia(url, [copy(`${OLD}/20.jpg`, file('d'))]);
+    await saveOriginals(url, [copy(`${OLD}/20.jpg`, file('d'))]);
     expect(await known(file('d'))).toEqual([[file('d'), facts]]);
-    for (const name of ['20.jpg', 'bob.jpg']) await saveMedia(url, [copy(`${OLD}/${name}`, file('e'))]);
+    for (const name of ['20.jpg', 'bob.jpg']) await saveOriginals(url, [copy(`${OLD}/${name}`, file('e'))]);
     expect(await known(file('d'), file('e'))).toEqual([]);
-    await saveMedia(url, [{ ...copy(`${OLD}/bob.jpg`, file('f')), facts: measured }]);
+    await saveOriginals(url, [{ ...copy(`${OLD}/bob.jpg`, file('f')), facts: measured }]);
     expect(await known(file('f'))).toEqual([[file('f'), facts]]);
-    await saveMedia(url, [copy(`${OLD}/bob.jpg`, file('e'))]);
+    await saveOriginals(url, [copy(`${OLD}/bob.jpg`, file('e'))]);
     await using archive = await openArchive(url);
     const copies = await archive.copies(file('a'));
     expect(copies.map((found) => [found.file, found.isMeasured, found.failedDecodes])).toEqual([
@@ -255,15 +255,15 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
     const url = await linked();
-    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
+    expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 0, waiting: 0 });
     await addRecords(url, blog(1, 'ada'), post(10, 1, { date: '2024-01-02 00:00:00' }));
     // Others still name the avatar.
-    expect(await change(url, (writer) => writer.pruneMedia(3600))).toEqual({ forgotten: 0, waiting: 1 });
+    expect(await change(url, (writer) => writer.pruneCopies(3600))).toEqual({ forgotten: 0, waiting: 1 });
     await addRecords(url, post(10, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-02 00:00:00' }));
     expect((await served(url, ['microblog', 'ada']))[1]).toMatchObject({ photo: `${MEDIA}/${file('b')}` });
-    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
+    expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 0, waiting: 0 });
     await addRecords(url, post(10, 1, { date: '2024-01-02 00:00:00' }));
-    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 1, waiting: 0 });
+    expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 1, waiting: 0 });
     const names = [file('a'), file('b'), file('9')];
     expect((await change(url, (writer) => writer.unknownFiles(names))).sort()).toEqual([
       file('9'),
@@ -294,7 +294,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const mark = await archive.takedownsMark();
     await archive.close();
     await takeDownBob(url);
-    expect(await change(url, (writer) => writer.saveMedia(ENTRIES, mark))).toBe(false);
+    expect(await change(url, (writer) => writer.saveOriginals(ENTRIES, mark))).toBe(false);
     expect((await readMedia(url)).entries).toEqual([]);
   });
 });

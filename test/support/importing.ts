@@ -5,7 +5,7 @@ import { readRecords } from '../../src/import/formats/detect.ts';
 import { type Entry, FormatError } from '../../src/import/formats/entry.ts';
 import { openArchive, openWriter } from '../../src/stores/open.ts';
 import type { Answer } from '../../src/stores/reader.ts';
-import type { MediaEntry } from '../../src/stores/sql/media.ts';
+import type { OriginalState } from '../../src/stores/sql/media.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { tempFolder } from './files.ts';
 import { run } from './rig.ts';
@@ -75,7 +75,7 @@ export async function change<T>(url: string, action: (writer: Writer) => T): Pro
 export async function readMedia(url: string) {
   const archive = await openArchive(url);
   try {
-    const entries: MediaEntry[] = [];
+    const entries: OriginalState[] = [];
     for await (const entry of archive.media()) entries.push(entry);
     return { entries, mediaUrl: await archive.mediaUrl() };
   } finally {
@@ -84,9 +84,9 @@ export async function readMedia(url: string) {
 }
 
 /** Remembers copies of pictures, whatever was taken down before. */
-export async function saveMedia(url: string, entries: readonly MediaEntry[]): Promise<void> {
+export async function saveOriginals(url: string, entries: readonly OriginalState[]): Promise<void> {
   const archive = await openArchive(url);
   const mark = await archive.takedownsMark();
   await archive.close();
-  await change(url, (writer) => writer.saveMedia(entries, mark));
+  await change(url, (writer) => writer.saveOriginals(entries, mark));
 }

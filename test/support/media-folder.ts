@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Extension, mediaPath } from '../../src/records/media-types.ts';
+import { copyPath, type Extension } from '../../src/records/copy-files.ts';
 import { openWriter } from '../../src/stores/open.ts';
 import { type FetchOptions, runFetch } from '../../src/tools/media/fetch.ts';
 import { tempFolder } from './files.ts';
@@ -23,7 +23,7 @@ export const copiesIn = (folder: string) =>
 /** Puts a file into a folder; returns its name. */
 export function putCopy(folder: string, content: string | Buffer, extension: Extension = 'jpg'): string {
   const name = `${createHash('sha256').update(content).digest('hex')}.${extension}`;
-  const path = join(folder, mediaPath(name));
+  const path = join(folder, copyPath(name));
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
   return name;

@@ -6,7 +6,7 @@ import { findFile, readWhole } from '../../api/http/file-parts.ts';
 import { caching } from '../../api/http/headers.ts';
 import { findMediaFolder, findMediaUrl } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
-import { COPY_NAME, mediaPath, mediaType, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
+import { COPY_NAME, copyPath, copyType, SMALL_WIDTHS, smallName } from '../../records/copy-files.ts';
 import { findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { INERT_WITH_PICTURE, SVG } from '../page-headers.ts';
@@ -62,7 +62,7 @@ interface FoundCopy {
   readonly isMissing?: boolean;
 }
 
-/** The small file of a copy that is too large, where there is one; nothing says which bytes it should have. */
+/** The small picture of a copy that is too large, where there is one; nothing says which bytes it should have. */
 async function readSmall(path: string): Promise<FoundCopy> {
   const { size = Number.POSITIVE_INFINITY } = (await findFile(path)) ?? {};
   if (size > MOST_INLINE_BYTES) return {};
@@ -76,16 +76,16 @@ function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
 
   return async (url) => {
     const name = url.slice(start.length);
-    const isCopy = url.startsWith(start) && COPY.test(name) && mediaType(name).startsWith('image/');
+    const isCopy = url.startsWith(start) && COPY.test(name) && copyType(name).startsWith('image/');
     if (folder === undefined || !isCopy) return {};
-    const path = join(folder, mediaPath(name));
+    const path = join(folder, copyPath(name));
     try {
       const { size = 0 } = (await findFile(path)) ?? {};
       if (size > MOST_INLINE_BYTES)
-        return await readSmall(join(folder, mediaPath(smallName(name, SMALL_WIDTHS[0]))));
+        return await readSmall(join(folder, copyPath(smallName(name, SMALL_WIDTHS[0]))));
       const bytes = await readWhole(path, size);
       if (!name.startsWith(hash('sha256', bytes))) return { isMissing: true };
-      return { image: `data:${mediaType(name)};base64,${bytes.toString('base64')}` };
+      return { image: `data:${copyType(name)};base64,${bytes.toString('base64')}` };
     } catch {
       // The route of pictures logs why a file cannot be read.
       return { isMissing: true };

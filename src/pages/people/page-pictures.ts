@@ -1,9 +1,9 @@
-// What pages need to know of the pictures that they show: of copies of ours, their size and small files.
+// What pages need to know of the pictures that they show: of copies of ours, their size and small pictures.
 
 import { findMediaUrl } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
+import { COPY, smallName } from '../../records/copy-files.ts';
 import { computeEtag } from '../../records/etag.ts';
-import { COPY, smallName } from '../../records/media-types.ts';
 import type { Reader } from '../../stores/reader.ts';
 import type { KnownPictures } from './pictures.ts';
 

@@ -65,7 +65,7 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
   const href = context.address(item);
   const large = context.source(item.image);
   const isLarge = place.isLarge && large !== undefined;
-  // With small files of the large picture, there is no need of another one.
+  // With small pictures of the large picture, there is no need of another one.
   const shown = isLarge || large?.known?.small.length ? large : context.source(item.smallImage);
   const known = large?.known?.width ? large.known : { width: 1200, height: 900 };
   const shape = isJustified ? ` ${ratioClass(known)}` : isLarge ? ' large' : '';

@@ -236,7 +236,7 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
     `;
 }
 
-/** Where there is no cover, the second newest shot, if a copy of it has small files: the newest is large below. */
+/** Where there is no cover, the second newest shot, if a copy of it has small pictures: the newest is large below. */
 function coverPicture({ noun, cover, items, username }: Person, source: PictureSource): Markup {
   const isGallery = noun === 'shots';
   const work = isGallery && items.length > 2 ? source(items[1]?.image ?? '') : undefined;

@@ -5,12 +5,12 @@ import { servesSamples } from '../../config/database-url.ts';
 import { listPictureOrigins } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
 import { listMounts } from '../../config/settings.ts';
-import { SMALL_WIDTHS } from '../../records/media-types.ts';
+import { SMALL_WIDTHS } from '../../records/copy-files.ts';
 import { type Markup, markup } from '../markup.ts';
 import { ratioClass } from '../ratios.ts';
 import { chooseHue } from '../web/shown.js';
 
-/** A copy of ours, of which small files were made. */
+/** A copy of ours, of which small pictures were made. */
 export interface KnownPicture {
   readonly width: number;
   readonly height: number;
@@ -56,7 +56,7 @@ export interface PictureOptions {
   /** Of the place, where the picture's own size is not known. */
   readonly width: number;
   readonly height: number;
-  /** How wide it is shown. For a phone with three pixels to a point it is so little that it takes a small file. */
+  /** How wide it is shown. For a phone with three pixels to a point it is so little that it takes a small picture. */
   readonly sizes: string;
   /** Whether wide screens may load the copy itself. */
   readonly isLarge?: boolean;

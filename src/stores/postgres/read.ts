@@ -24,7 +24,7 @@ import {
   selectItem,
   servedItem,
 } from '../sql/history-statements.ts';
-import { factsByFile, type PictureRow } from '../sql/media-statements.ts';
+import { type FactsRow, factsByFile } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -196,7 +196,7 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
     isTakenDown: async (family, userKey) =>
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
-    pictures: async (files) => factsByFile(await readJson<PictureRow[]>(PICTURES, files)),
+    pictures: async (files) => factsByFile(await readJson<FactsRow[]>(PICTURES, files)),
     counts: keepLast(NO_COUNTS, async () => countsFrom(Object.entries(await readJson<Counts>(COUNTS)))),
     warning: hosts.warning,
     fault: hosts.fault,

@@ -4,7 +4,7 @@ import type { Awaitable, Counts } from '../reader.ts';
 import { noStep } from '../steps.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
 import { readCounts } from './counts.ts';
-import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
+import { type Copy, type OriginalState, takedownsMark } from './media.ts';
 import {
   copiesAfter,
   MEDIA_URL,
@@ -147,7 +147,7 @@ function* pages(ids: readonly string[]): Generator<string> {
   for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000).join();
 }
 
-async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry> {
+async function* media({ rows }: Rows, query: string): AsyncGenerator<OriginalState> {
   type Row = [url: string, file: string | null, bytes: string | null, reason: string | null];
   for await (const [url, file, bytes, reason] of rows<Row>(query))
     yield { url, file, bytes: Number(bytes), reason };

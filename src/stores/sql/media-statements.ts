@@ -39,7 +39,7 @@ export const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' 
 export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
   `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
 
-/** Copies behind this name, in the order of names: file, address, size, width and height, widths of small files. */
+/** Copies behind this name, in the order of names: file, address, size, width and height, widths of small pictures. */
 export const copiesAfter = (name: string, limit: number) => `
   SELECT file, min(url), max(bytes), max(width), max(height), max(small) FROM media WHERE file > '${name}'
   GROUP BY file ORDER BY file LIMIT ${limit}`;
@@ -73,7 +73,7 @@ export function originals(member: MemberSql, files: boolean): string {
 // What pages need to know of a copy of a picture, as it stands in the rows of `media`.
 
 /** What pages need to know of a copy. */
-export interface PictureFacts {
+export interface CopyFacts {
   /** In pixels. */
   readonly width: number;
   readonly height: number;
@@ -83,31 +83,31 @@ export interface PictureFacts {
   readonly small: readonly number[];
 }
 
-export interface SmallFile {
+export interface SmallPicture {
   readonly width: number;
   /** The start of the SHA-256 of its bytes; earlier versions saved none. */
   readonly hash?: string | undefined;
 }
 
 /** A copy that was measured just now. */
-export interface MeasuredPicture extends Omit<PictureFacts, 'small'> {
-  readonly small: readonly SmallFile[];
+export interface MeasuredCopy extends Omit<CopyFacts, 'small'> {
+  readonly small: readonly SmallPicture[];
 }
 
 /** What is stored of a copy that could not be decoded so many times: width 0 hides it from pages, its height is the number. */
-export const undecoded = (times: number): MeasuredPicture => ({
+export const undecoded = (times: number): MeasuredCopy => ({
   width: 0,
   height: times,
   color: null,
   small: [],
 });
 
-export interface PictureRow extends Omit<PictureFacts, 'small'> {
+export interface FactsRow extends Omit<CopyFacts, 'small'> {
   readonly file: string;
   readonly small: string | null;
 }
 
-export const factsByFile = (rows: readonly PictureRow[]): ReadonlyMap<string, PictureFacts> =>
+export const factsByFile = (rows: readonly FactsRow[]): ReadonlyMap<string, CopyFacts> =>
   new Map(
     rows.map(({ file, small, ...facts }) => {
       return [file, { ...facts, small: readSmall(small).map(({ width }) => width) }];
@@ -115,10 +115,10 @@ export const factsByFile = (rows: readonly PictureRow[]): ReadonlyMap<string, Pi
   );
 
 /** Small files as they stand in a row, such as `480:0f3a… 960:77b1…`. */
-export const writeSmall = (files: readonly SmallFile[]) =>
+export const writeSmall = (files: readonly SmallPicture[]) =>
   files.map(({ width, hash }) => (hash === undefined ? `${width}` : `${width}:${hash}`)).join(' ');
 
-export function readSmall(text: string | null): SmallFile[] {
+export function readSmall(text: string | null): SmallPicture[] {
   const files = text ? text.split(' ') : [];
   return files.map((file) => {
     const [width, hash] = file.split(':');

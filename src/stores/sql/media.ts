@@ -5,8 +5,8 @@ import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import {
   copiedMembers,
-  type MeasuredPicture,
-  type SmallFile,
+  type MeasuredCopy,
+  type SmallPicture,
   selectMember,
   writeSmall,
 } from './media-statements.ts';
@@ -14,14 +14,14 @@ import { repairContents } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { NEWEST_MARK } from './takedowns.ts';
 
-export interface MediaEntry {
+export interface OriginalState {
   readonly url: string;
   /** The name of our copy; null if it could not be had. */
   readonly file: string | null;
   readonly bytes: number;
   readonly reason: string | null;
   /** What pages need to know of the copy, if it was measured. */
-  readonly facts?: MeasuredPicture | undefined;
+  readonly facts?: MeasuredCopy | undefined;
 }
 
 /** A copy, with one of its addresses. */
@@ -32,10 +32,10 @@ export interface Copy {
   readonly isMeasured: boolean;
   /** How often it could not be decoded. */
   readonly failedDecodes: number;
-  readonly small: readonly SmallFile[];
+  readonly small: readonly SmallPicture[];
 }
 
-export interface PrunedMedia {
+export interface PrunedCopies {
   /** Addresses that no record has named for long enough. */
   readonly forgotten: number;
   /** Addresses that no record names, but not for long enough yet. */
@@ -52,15 +52,15 @@ const SAVE = `
     ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
   WHERE media.file IS NULL OR excluded.file IS NOT NULL`;
 
-export async function saveMedia(
+export async function saveOriginals(
   db: SqlAdapter,
-  entries: readonly MediaEntry[],
+  entries: readonly OriginalState[],
   mark: string,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
   for (const { url, file, bytes, reason, facts } of entries) {
     await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
-    if (file !== null && facts !== undefined) await savePicture(db, file, facts);
+    if (file !== null && facts !== undefined) await saveFacts(db, file, facts);
   }
   return true;
 }
@@ -68,10 +68,10 @@ export async function saveMedia(
 const SAVE_FACTS = `
   UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
 
-export async function savePicture(
+export async function saveFacts(
   db: SqlAdapter,
   file: string,
-  { width, height, color, small }: MeasuredPicture,
+  { width, height, color, small }: MeasuredCopy,
 ): Promise<boolean> {
   const facts = [file, String(width), String(height), color ?? '', writeSmall(small)];
   return (await db.run(SAVE_FACTS, facts)) > 0;
@@ -88,7 +88,7 @@ export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> 
 const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
-export async function pruneMedia(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedMedia> {
+export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedCopies> {
   const now = Math.floor(Date.now() / 1000);
   await fillNamed(db, onStep);
   onStep('forgetting copies that no record names', UNKNOWN_SIZE);

@@ -33,7 +33,7 @@ import {
 } from './merge-statements.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
-import { settleStaged } from './unnamed-media.ts';
+import { settleStaged } from './unnamed-copies.ts';
 
 /** Undefined when the import is refused for misfits; the caller then rolls back. */
 export async function merge(

@@ -26,7 +26,7 @@ import {
   selectItem,
   servedItem,
 } from '../sql/history-statements.ts';
-import { factsByFile, MEDIA_URL, type MemberSql, type PictureRow } from '../sql/media-statements.ts';
+import { type FactsRow, factsByFile, MEDIA_URL, type MemberSql } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import { NEWEST_MARK } from '../sql/takedowns.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -100,7 +100,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
   const generation = db.prepare<[], number>('SELECT generation FROM vitrine').pluck();
   const lastRun = db.prepare<[], number>('SELECT last_run FROM vitrine').pluck();
   const mediaUrl = db.prepare<[], string>(MEDIA_URL).pluck();
-  const pictures = db.prepare<[string], PictureRow>(PICTURES);
+  const pictures = db.prepare<[string], FactsRow>(PICTURES);
   const { beginRead, hold } = shareTransaction(db);
   const lookups = createLookups(db, beginRead);
   return {

@@ -11,7 +11,7 @@ import { readTakedowns } from '../sql/archive.ts';
 import { forgetChanges, keepsNames } from '../sql/changes.ts';
 import type { RemovalCounts } from '../sql/removal.ts';
 import { addMark, adoptTakedowns } from '../sql/takedown-changes.ts';
-import { DOUBT_ALL, removeUnnamed } from '../sql/unnamed-media.ts';
+import { DOUBT_ALL, removeUnnamed } from '../sql/unnamed-copies.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';

@@ -1,6 +1,6 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, who may read it; and the pictures that it names.
 import { RECEIVED_OVER, WORTH_COMPRESSING } from '../../api/http/headers.ts';
-import { MEDIA_NAME, mediaType } from '../../records/media-types.ts';
+import { COPY_FILE_NAME, copyType } from '../../records/copy-files.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
 import {
   broken,
@@ -119,7 +119,7 @@ const compression: Check = {
   },
 };
 
-const COPY = new RegExp(MEDIA_NAME);
+const COPY = new RegExp(COPY_FILE_NAME);
 
 const pictures: Check = {
   name: 'pictures',
@@ -153,7 +153,7 @@ function judgeOrigin(url: URL, { protocol, hostname }: ExaminedSite['origin']): 
 
 function judgeCopy({ status, headers, all }: HttpResponse, url: URL): Finding {
   if (status !== 200) return broken(`a copy gets ${status}: ${quoted(url.href)}`);
-  const type = mediaType(fileName(url));
+  const type = copyType(fileName(url));
   if (headers['content-type'] !== type)
     return broken(`a copy is ${quoted(headers['content-type'])}, not ${type}`);
   const caching = all('cache-control').join(', ');

@@ -5,7 +5,7 @@ import type { Terminal } from '../../import/terminal.ts';
 import { brief, counted, joinReasons } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
-import type { MediaEntry } from '../../stores/sql/media.ts';
+import type { OriginalState } from '../../stores/sql/media.ts';
 import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../remote/each.ts';
@@ -15,7 +15,7 @@ import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { fileReceiver, QuotaReached } from './receive.ts';
 import { loadShrink, type Shrink } from './shrink.ts';
-import { completeSmallFiles, createShrinker, type Shrinker } from './small-files.ts';
+import { completeSmallPictures, createShrinker, type Shrinker } from './small-pictures.ts';
 
 export interface FetchOptions extends HostFlags {
   /** Whether attachments and audio are fetched as well. */
@@ -32,7 +32,7 @@ export interface FetchOptions extends HostFlags {
   readonly mediaUrl: string;
   /** The URL of the database. */
   readonly database: string;
-  readonly writer: Pick<Writer, 'saveMedia' | 'savePicture' | 'relink' | 'unknownFiles'>;
+  readonly writer: Pick<Writer, 'saveOriginals' | 'saveFacts' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
   /** Called before the copies are linked, which cannot be interrupted. */
@@ -118,7 +118,7 @@ async function listOriginals(listing: Listing, archive: Archive): Promise<void> 
 }
 
 /** The entry of an original that has its copy in the folder. */
-function findCopy(entry: MediaEntry, { folder, options }: Listing): MediaEntry | undefined {
+function findCopy(entry: OriginalState, { folder, options }: Listing): OriginalState | undefined {
   const { url, file } = entry;
   if (file !== null && folder.readSize(file) === entry.bytes) return entry;
   if (!isCopyAddress(url, options)) return undefined;
@@ -139,7 +139,7 @@ async function fetchAndLink(fetch: Fetch): Promise<number> {
     await fetchOriginals(fetch);
     await saver.flush();
     // Before they are linked: pages change with what is linked.
-    if (run.stopped() === undefined) await completeSmallFiles(fetch);
+    if (run.stopped() === undefined) await completeSmallPictures(fetch);
   } finally {
     await saver.flush();
     const { fetched, present } = outcomes.counts;
@@ -176,7 +176,7 @@ async function fetchOriginals(fetch: Fetch): Promise<void> {
 }
 
 interface FetchedOriginal {
-  readonly entry: MediaEntry;
+  readonly entry: OriginalState;
   readonly outcome: FetchOutcome;
 }
 
@@ -217,7 +217,7 @@ function createOutcomes(onFault: (line: string) => void) {
 
   return {
     counts,
-    add(entry: MediaEntry, outcome: FetchOutcome): void {
+    add(entry: OriginalState, outcome: FetchOutcome): void {
       counts[outcome]++;
       if (outcome === 'fetched') return;
       const reason = brief(entry.reason, LONGEST_SHOWN);
@@ -237,7 +237,7 @@ export interface FetchResult {
   readonly mediaUrl: string;
   /** How many profiles and lists of items name other addresses now. */
   readonly relinked: number;
-  /** Of how many copies small files were made. */
+  /** Of how many copies small pictures were made. */
   readonly shrunk: number;
   /** Why the run ended before the last original; undefined if it did not. */
   readonly stopped: string | undefined;

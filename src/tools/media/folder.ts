@@ -5,11 +5,11 @@ import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../../records/media-types.ts';
+import { COPY_FILE_NAME, COPY_NAME, copyPath, SMALL_WIDTHS, smallName } from '../../records/copy-files.ts';
 import { openArchive } from '../../stores/open.ts';
 import { makeFolder, nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
 import type { Copy } from '../../stores/sql/media.ts';
-import type { SmallFile } from '../../stores/sql/media-statements.ts';
+import type { SmallPicture } from '../../stores/sql/media-statements.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -18,10 +18,10 @@ export interface StoredFile {
   readonly changed: number;
 }
 
-const NAME = new RegExp(MEDIA_NAME);
+const NAME = new RegExp(COPY_FILE_NAME);
 const COPY = new RegExp(COPY_NAME);
 
-/** Rather than the name of a small file. */
+/** Rather than the name of a small picture. */
 export const isCopy = (name: string) => COPY.test(name);
 
 export type MediaFolder = ReturnType<typeof createMediaFolder>;
@@ -29,7 +29,7 @@ export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
-  const findPlace = (name: string) => join(path, mediaPath(name));
+  const findPlace = (name: string) => join(path, copyPath(name));
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
 
@@ -67,12 +67,12 @@ export function createMediaFolder(path: string) {
     findPlace,
     /** The size of a copy; undefined without one. */
     readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
-    /** Whether all small files of a copy are here. */
-    hasSmall: (name: string, small: readonly SmallFile[]) =>
+    /** Whether all small pictures of a copy are here. */
+    hasSmall: (name: string, small: readonly SmallPicture[]) =>
       small.every(({ width }) => existsSync(findPlace(smallName(name, width)))),
     /** The SHA-256 of a file; undefined without one. */
     hash: (name: string) => (existsSync(findPlace(name)) ? hashFile(findPlace(name)) : undefined),
-    /** Removes a copy and its small files, or one small file; whether it was there. */
+    /** Removes a copy and its small pictures, or one small picture; whether it was there. */
     remove: (name: string) => writing(() => remove(name)),
     /** Removes one file, unless it has changed after `before`; whether it did. */
     removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),

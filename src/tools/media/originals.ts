@@ -1,7 +1,7 @@
 // The originals to fetch, in a temporary database, since there may be more than memory holds; and what became of them, saved
 // in batches: what is not saved yet is fetched again after a crash.
 
-import type { MediaEntry } from '../../stores/sql/media.ts';
+import type { OriginalState } from '../../stores/sql/media.ts';
 import { openScratch } from '../../stores/sqlite/connect.ts';
 import type { Writer } from '../../stores/writer.ts';
 
@@ -52,14 +52,14 @@ export type Saver = ReturnType<typeof createSaver>;
 export class TakedownMade extends Error {}
 
 /** `mark` is that of the takedowns when the originals were listed. */
-export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
-  let pending: MediaEntry[] = [];
+export function createSaver(writer: Pick<Writer, 'saveOriginals'>, mark: string) {
+  let pending: OriginalState[] = [];
   let saving = Promise.resolve();
 
   async function save(): Promise<void> {
     const batch = pending;
     pending = [];
-    if (batch.length === 0 || (await writer.saveMedia(batch, mark))) return;
+    if (batch.length === 0 || (await writer.saveOriginals(batch, mark))) return;
     pending = [...batch, ...pending];
     throw new TakedownMade();
   }
@@ -71,12 +71,12 @@ export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
   }
 
   return {
-    async add(entry: MediaEntry): Promise<void> {
+    async add(entry: OriginalState): Promise<void> {
       pending.push(entry);
       if (pending.length >= BATCH) await flush();
     },
     flush,
     /** What a takedown kept from being saved. */
-    unsaved: (): readonly MediaEntry[] => pending,
+    unsaved: (): readonly OriginalState[] => pending,
   };
 }

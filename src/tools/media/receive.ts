@@ -2,7 +2,7 @@
 // written as it comes, within the quota for all copies.
 
 import { createHash } from 'node:crypto';
-import { type Extension, MEDIA_TYPES } from '../../records/media-types.ts';
+import { type Extension, MEDIA_TYPES } from '../../records/copy-files.ts';
 import { keysOf } from '../../records/tables.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';

@@ -2,8 +2,8 @@
 // limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
 import { hash } from 'node:crypto';
 import type { Sharp, SharpOptions } from 'sharp';
-import { SMALL_WIDTHS } from '../../records/media-types.ts';
-import type { MeasuredPicture, SmallFile } from '../../stores/sql/media-statements.ts';
+import { SMALL_WIDTHS } from '../../records/copy-files.ts';
+import type { MeasuredCopy, SmallPicture } from '../../stores/sql/media-statements.ts';
 
 /** The process takes up to 320 MB then: interlaced PNG and progressive JPEG are decoded whole. */
 const MAX_PIXELS = 50_000_000;
@@ -15,19 +15,19 @@ const QUALITY = 75;
 const SAMPLE = 32;
 const OPTIONS: SharpOptions = { limitInputPixels: MAX_PIXELS, sequentialRead: true };
 
-/** Measures the file at a path, and hands over its small files one after the other. Throws a DecodeError. */
+/** Measures the file at a path, and hands over its small pictures one after the other. Throws a DecodeError. */
 export type Shrink = (
   path: string,
   bytes: number,
   onSmall: (width: number, body: Buffer) => Promise<void>,
-) => Promise<MeasuredPicture>;
+) => Promise<MeasuredCopy>;
 
 type Open = (source: string | Buffer) => Sharp;
 
 /** A picture is broken, too large, or takes too long. */
 export class DecodeError extends Error {}
 
-/** No small files can be made. */
+/** No small pictures can be made. */
 export class NoSharp extends Error {}
 
 /** Throws a NoSharp. */
@@ -55,9 +55,9 @@ async function shrink(
   open: Open,
   { path, bytes }: { readonly path: string; readonly bytes: number },
   onSmall: (width: number, body: Buffer) => Promise<void>,
-): Promise<MeasuredPicture> {
+): Promise<MeasuredCopy> {
   const { isAnimated, ...size } = await measure(open, path);
-  const small: SmallFile[] = [];
+  const small: SmallPicture[] = [];
   let smallest: string | Buffer = path;
   // The largest first, so that the mean colour is that of the smallest.
   for (const width of SMALL_WIDTHS.toReversed()) {

@@ -2,14 +2,14 @@
 // removes those that no record names any more.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createReport, type Terminal } from '../../import/terminal.ts';
-import { copyHash, smallName } from '../../records/media-types.ts';
+import { copyHash, smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport } from '../remote/each.ts';
 import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
-import { isDue } from './small-files.ts';
+import { isDue } from './small-pictures.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
@@ -45,7 +45,7 @@ async function countFiles(database: string): Promise<number> {
   return (await archive.mediaSummary()).files;
 }
 
-/** The state of a copy with its small files, and which of them that is about. */
+/** The state of a copy with its small pictures, and which of them that is about. */
 async function checkCopy(
   folder: MediaFolder,
   { file, small }: Copy,
@@ -64,7 +64,7 @@ interface PruneOptions {
   readonly mediaDir: string;
   /** Seconds a copy must be unreferenced before it is removed. */
   readonly grace: number;
-  readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
+  readonly writer: Pick<Writer, 'pruneCopies' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
 }
@@ -72,7 +72,7 @@ interface PruneOptions {
 /** First the database forgets them, then their files go. */
 export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOptions) {
   using report = createReport(out);
-  const pruned = await writer.pruneMedia(grace, report.step);
+  const pruned = await writer.pruneCopies(grace, report.step);
   const folder = createMediaFolder(mediaDir);
   const removed = { files: 0, bytes: 0 };
   // A younger file may be that of a fetch which has not written to the database yet.
@@ -92,7 +92,7 @@ export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOp
   return { ...pruned, ...removed, isStopped: signal.aborted };
 }
 
-/** The hashes of copies that stay, and with them their small files. */
+/** The hashes of copies that stay, and with them their small pictures. */
 async function findKept(
   page: readonly StoredFile[],
   before: number,

@@ -1,6 +1,6 @@
 // `vitrine print nginx`
 import { COPY_HEADERS } from '../../api/http/headers.ts';
-import { MEDIA_TYPES } from '../../records/media-types.ts';
+import { MEDIA_TYPES } from '../../records/copy-files.ts';
 import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 import { listening, quoteText, typesBlock } from './nginx-syntax.ts';
 import { COMPRESSIBLE, isList, unavailableBody, unavailableHeaders } from './proxies.ts';

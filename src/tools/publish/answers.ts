@@ -6,8 +6,8 @@ import { isWorthCompressing, JSON_TYPE, jsonHeaders } from '../../api/http/heade
 import { PUBLISHED } from '../../config/addresses.ts';
 import type { Config } from '../../config/settings.ts';
 import { listFileAddresses } from '../../pages/page-files.ts';
+import { MEDIA_TYPES } from '../../records/copy-files.ts';
 import { computeEtag } from '../../records/etag.ts';
-import { MEDIA_TYPES } from '../../records/media-types.ts';
 import { buildApp } from '../../server/app.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import { createTelemetry } from '../../server/telemetry/telemetry.ts';

@@ -6,8 +6,8 @@ import { findMediaFolder } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { listMounts } from '../../config/settings.ts';
 import { listOlder } from '../../pages/people/history.ts';
+import { COPY_FILE_NAME, COPY_NAME, copyHash, copyPath, copyType } from '../../records/copy-files.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
-import { COPY_NAME, copyHash, MEDIA_NAME, mediaPath, mediaType } from '../../records/media-types.ts';
 import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
 import type { Change, ChangeSet } from '../../stores/sql/changes.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
@@ -180,21 +180,21 @@ const answerFile = (
   ask: (known) => ask(paths[0]?.address as string, host, known),
 });
 
-/** Copies of pictures, and their small files. A copy that is damaged is left out. */
+/** Copies of pictures, and their small pictures. A copy that is damaged is left out. */
 function* listCopyUnits({ config, without, counts }: Run): Generator<Unit> {
   const folder = findMediaFolder(config);
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
-  const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(MEDIA_NAME)];
+  const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(COPY_FILE_NAME)];
   const shards = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
   for (const shard of shards)
     for (const name of readdirSync(join(folder, shard)).filter((name) => isMedia.test(name))) {
-      const [path, address] = [`${COPIES}${mediaPath(name)}`, `/media/${name}`];
-      const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, mediaPath(name))];
+      const [path, address] = [`${COPIES}${copyPath(name)}`, `/media/${name}`];
+      const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, copyPath(name))];
       const ask = async (known?: string) => {
         if (known === etag) return 'unchanged';
         const sha256 = await hashFile(file);
         if (!isCopy.test(name) || sha256 === copyHash(name))
-          return { etag, type: mediaType(name), body: { file, sha256 } };
+          return { etag, type: copyType(name), body: { file, sha256 } };
         counts.damaged++;
         return undefined;
       };

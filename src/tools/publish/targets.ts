@@ -5,7 +5,7 @@
 
 import type { ErrorCode } from '../../api/http/errors.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
-import { MEDIA_TYPES } from '../../records/media-types.ts';
+import { MEDIA_TYPES } from '../../records/copy-files.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../../variants.ts';
 
 export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as const;

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { tempFile } from '../../support/files.ts';
 import { putCopy } from '../../support/media-folder.ts';
 import { blog } from '../../support/records.ts';
@@ -11,13 +11,13 @@ import { serveHere } from '../../support/serve-here.ts';
 
 const MEDIA_URL = 'http://media.example/media';
 
-test('a copy, its small file, or the copy of the large avatar', async () => {
+test('a copy, its small picture, or the copy of the large avatar', async () => {
   const folder = `${tempFile('avatars', '')}.media`;
   const small = putCopy(folder, Buffer.from('a small avatar'), 'jpg');
   const heavy = putCopy(folder, Buffer.alloc(200 * 1024, 1), 'jpg');
-  const path = join(folder, mediaPath(smallName(heavy, 480)));
+  const path = join(folder, copyPath(smallName(heavy, 480)));
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, 'the small file');
+  writeFileSync(path, 'the small picture');
   const alone = putCopy(folder, Buffer.alloc(200 * 1024, 2), 'jpg');
   const url = (name: string) => `${MEDIA_URL}/${name}`;
   const elsewhere = 'https://old.example/a.jpg';
@@ -40,7 +40,7 @@ test('a copy, its small file, or the copy of the large avatar', async () => {
     return data && Buffer.from(data, 'base64').toString();
   };
   expect(await shown('copy')).toBe('a small avatar');
-  expect(await shown('heavy')).toBe('the small file');
+  expect(await shown('heavy')).toBe('the small picture');
   expect(await shown('large')).toBe('a small avatar');
   expect([await shown('alone'), await shown('none')]).toEqual([undefined, undefined]);
 });

@@ -6,7 +6,7 @@ import { listOlder } from '../../../src/pages/people/history.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import { VARIANT_NAMES } from '../../../src/variants.ts';
 import { ugly } from '../../support/files.ts';
-import { change, saveMedia } from '../../support/importing.ts';
+import { change, saveOriginals } from '../../support/importing.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
 import { addRecords, ask, databaseOf, done, json, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
@@ -154,7 +154,7 @@ test('pages of older items begin where the newest end, also where addresses of c
   const items = ids.map((id) => shot(id, 1, { image: pictureOf(id), description: 'word '.repeat(1550) }));
   const url = await databaseOf(folio(1, 'ada'), ...items);
   const file = `${'a'.repeat(64)}.jpg`;
-  await saveMedia(
+  await saveOriginals(
     url,
     ids.map((id) => ({ url: pictureOf(id), file, bytes: 10, reason: null })),
   );
@@ -455,9 +455,9 @@ describe('a page has another ETag after everything that changes it, and only the
   let own: LocalServer;
   beforeAll(async () => {
     url = await databaseOf(...records, ...shots);
-    await saveMedia(url, [{ url: PICTURE, file: FILE, bytes: 9, reason: null }]);
+    await saveOriginals(url, [{ url: PICTURE, file: FILE, bytes: 9, reason: null }]);
     await change(url, (writer) => writer.relink(MEDIA_URL));
-    await change(url, (writer) => writer.savePicture(FILE, measured));
+    await change(url, (writer) => writer.saveFacts(FILE, measured));
     own = await serveHere({ ...base, DATABASE_URL: url });
   });
 
@@ -501,7 +501,7 @@ describe('a page has another ETag after everything that changes it, and only the
     ['an older neighbour', () => takeDown('--item', '7'), [PERSON, ITEM]],
     [
       'what is known of a picture',
-      () => change(url, (writer) => writer.savePicture(FILE, { ...measured, color: '000000' })),
+      () => change(url, (writer) => writer.saveFacts(FILE, { ...measured, color: '000000' })),
       PAGES,
     ],
     ['another user', () => load(folio(3, 'cara')), [LIST]],

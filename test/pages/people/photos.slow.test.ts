@@ -1,4 +1,4 @@
-// What a phone loads of a person with fifteen photos of 5 MB: small files only, and no page moves when they come.
+// What a phone loads of a person with fifteen photos of 5 MB: small pictures only, and no page moves when they come.
 import sharp from 'sharp';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser, watchCosts } from '../../support/browser.ts';

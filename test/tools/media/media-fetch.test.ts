@@ -5,9 +5,9 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { mediaPath } from '../../../src/records/media-types.ts';
+import { copyPath } from '../../../src/records/copy-files.ts';
 import { openWriter } from '../../../src/stores/open.ts';
-import type { MediaEntry } from '../../../src/stores/sql/media.ts';
+import type { OriginalState } from '../../../src/stores/sql/media.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { createSaver, TakedownMade } from '../../../src/tools/media/originals.ts';
 import { tempFolder } from '../../support/files.ts';
@@ -41,8 +41,8 @@ const entriesOf = async (store: string) => (await readMedia(store)).entries;
 const urlOf = async (store: string) => (await readMedia(store)).mediaUrl;
 
 /** The content of a copy. */
-const copyOf = (mediaDir: string, { file }: Pick<MediaEntry, 'file'>) =>
-  readFileSync(join(mediaDir, mediaPath(file as string)));
+const copyOf = (mediaDir: string, { file }: Pick<OriginalState, 'file'>) =>
+  readFileSync(join(mediaDir, copyPath(file as string)));
 
 const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'));
 
@@ -51,7 +51,7 @@ async function fetchOne(answer: Files[string], run: Partial<FetchOptions> = {}) 
   const host = await startFiles({ '/a': answer });
   const store = await withAvatars(`${host.url}/a`);
   const fetched = await fetchInto(store, [host.host], run);
-  return { ...fetched, host, store, entry: (await entriesOf(store))[0] as MediaEntry };
+  return { ...fetched, host, store, entry: (await entriesOf(store))[0] as OriginalState };
 }
 
 describe('a fetch', () => {
@@ -75,7 +75,7 @@ describe('a fetch', () => {
     const host = await startFiles(answers);
     const store = await withAvatars(...names.map((name) => `${host.url}/${name}`));
     const mediaDir = join(tempFolder(), 'media');
-    const remove = (name: string) => rmSync(join(mediaDir, mediaPath(name)), { force: true });
+    const remove = (name: string) => rmSync(join(mediaDir, copyPath(name)), { force: true });
     async function takeDown() {
       await using writer = await openWriter(store);
       const subject = { family: 'portfolio', kind: 'user', value: 'user5' } as const;
@@ -86,12 +86,12 @@ describe('a fetch', () => {
     const entries = await entriesOf(store);
     expect([failure, entries.length, copiesIn(mediaDir).length]).toEqual([undefined, 299, 299]);
     expect(entries.filter(({ file, url }) => file === null || url.endsWith('/user5'))).toEqual([]);
-    expect(existsSync(join(mediaDir, mediaPath(`${sha256(png('user5'))}.png`)))).toBe(false);
+    expect(existsSync(join(mediaDir, copyPath(`${sha256(png('user5'))}.png`)))).toBe(false);
   });
 
   test('asks again for a copy that is missing, or has another size', async () => {
     const { mediaDir, entry, host, store } = await fetchOne(png('a'));
-    const file = join(mediaDir, mediaPath(entry.file as string));
+    const file = join(mediaDir, copyPath(entry.file as string));
     for (const spoil of [() => rmSync(file), () => writeFileSync(file, 'x')]) {
       spoil();
       await fetchInto(store, [host.host], { mediaDir });
@@ -115,7 +115,7 @@ describe('a fetch', () => {
     const mediaDir = join(tempFolder(), 'media');
     const store = await withAvatars(`${host.url}/a`, `${host.url}/b`);
     // A folder where the second copy must be.
-    mkdirSync(join(mediaDir, mediaPath(`${sha256(png('b'))}.png`)), { recursive: true });
+    mkdirSync(join(mediaDir, copyPath(`${sha256(png('b'))}.png`)), { recursive: true });
     const fetching = fetchInto(store, [host.host], { mediaDir, concurrency: 1 });
     await expect(fetching).rejects.toThrow(`cannot write ${mediaDir}: `);
     const saved = (await entriesOf(store)).map(({ url }) => url);
@@ -141,7 +141,7 @@ describe('a fetch', () => {
 });
 
 test('all that a takedown keeps from being saved is known, so that its files can be removed', async () => {
-  const saver = createSaver({ saveMedia: async () => false }, 'an earlier mark');
+  const saver = createSaver({ saveOriginals: async () => false }, 'an earlier mark');
   const entry = (url: string) => ({ url, file: `${url}.png`, bytes: 1, reason: null });
   await saver.add(entry('a'));
   const failing = saver.flush();

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { normalise } from '../../../src/records/normalise.ts';
 import { openWriter } from '../../../src/stores/open.ts';
 import { runPrune } from '../../../src/tools/media/upkeep.ts';
 import { tempFolder } from '../../support/files.ts';
-import { saveMedia } from '../../support/importing.ts';
+import { saveOriginals } from '../../support/importing.ts';
 import { copiesIn } from '../../support/media-folder.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { gif, png, sha256 } from '../../support/pictures.ts';
@@ -27,7 +27,7 @@ const RECORDS = [
   folio(2, 'bob', { avatar: `${OLD}/bob.png` }),
 ];
 
-const placeOf = (database: string, name: string) => join(`${database}.media`, mediaPath(name));
+const placeOf = (database: string, name: string) => join(`${database}.media`, copyPath(name));
 
 function put(database: string, name: string, body: Buffer, hours = 48): void {
   const place = placeOf(database, name);
@@ -48,7 +48,7 @@ async function fetched(): Promise<string> {
   const database = await databaseOf(...RECORDS);
   put(database, FACE, png('face'));
   put(database, WORK, gif('work'));
-  await saveMedia(database, [
+  await saveOriginals(database, [
     copy(`${OLD}/ada.png`, FACE, png('face')),
     copy(`${OLD}/bob.png`, FACE, png('face')),
     copy(`${OLD}/work.gif`, WORK, gif('work')),
@@ -89,7 +89,7 @@ test('media check names what is missing or damaged, which a fetch then brings ag
 test('media check finds each of more copies than it reads at a time', async () => {
   const database = await fetched();
   const bodies = Array.from({ length: 2500 }, (_, nr) => png(`lost ${nr}`));
-  await saveMedia(
+  await saveOriginals(
     database,
     bodies.map((body, nr) => copy(`${OLD}/lost-${nr}`, nameOf(body, 'png'), body)),
   );
@@ -128,7 +128,7 @@ describe('media prune', () => {
       grace: 3600,
       out: { write() {} },
       signal,
-      writer: { pruneMedia: writer.pruneMedia, unknownFiles },
+      writer: { pruneCopies: writer.pruneCopies, unknownFiles },
     };
     expect(await runPrune(pruning)).toMatchObject({ files: 0, bytes: 0 });
     expect(existsSync(placeOf(database, STRAY))).toBe(true);
@@ -148,7 +148,7 @@ describe('media prune', () => {
     );
     expect(copiesIn(`${database}.media`)).toHaveLength(5);
     expect(await media(database, 'prune', '--grace', '0')).toBe('removed 3 files, 0.0 MB\n');
-    expect(copiesIn(`${database}.media`)).toEqual([FACE, smallName(FACE, 480)].map(mediaPath).sort());
+    expect(copiesIn(`${database}.media`)).toEqual([FACE, smallName(FACE, 480)].map(copyPath).sort());
   });
 
   test('removes nothing that an import under way names, however the records were before', async () => {
@@ -181,7 +181,7 @@ test('a takedown removes the pictures that only its users have, once their folde
     ),
   ]);
   expect((await takeDown('ada')).stdout).toContain('removed 0 users and 0 items, and 1 picture\n');
-  expect(copiesIn(`${database}.media`)).toEqual([mediaPath(FACE)]);
+  expect(copiesIn(`${database}.media`)).toEqual([copyPath(FACE)]);
   // What was not there is not counted.
   rmSync(placeOf(database, FACE));
   expect((await takeDown('bob')).stdout).toMatch(/removed 1 user and 0 items\n$/);

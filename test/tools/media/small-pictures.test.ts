@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { DecodeError, loadShrink, NoSharp, type Shrink } from '../../../src/tools/media/shrink.ts';
@@ -69,7 +69,7 @@ describe('a copy', () => {
     ],
     ['an animation', animated, { width: 600, height: 4, small: [] }],
     [
-      'one whose small file would be larger',
+      'one whose small picture would be larger',
       () => noise(500, 400).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
       { width: 500, small: [] },
     ],
@@ -117,7 +117,7 @@ async function withPhoto() {
   const name = `${createHash('sha256').update(photo).digest('hex')}.jpg`;
   const small = [480, 960].map((width) => smallName(name, width));
   const folder = `${database}.media`;
-  return { site, database, folder, name, small, files: [name, ...small].map(mediaPath).sort() };
+  return { site, database, folder, name, small, files: [name, ...small].map(copyPath).sort() };
 }
 
 type Photo = Awaited<ReturnType<typeof withPhoto>>;
@@ -135,7 +135,7 @@ async function factsOf({ database, name }: Photo) {
 }
 
 describe('a fetch', () => {
-  test('makes small files beside each copy, tells pages of them, and makes lost ones again', async () => {
+  test('makes small pictures beside each copy, tells pages of them, and makes lost ones again', async () => {
     const photo = await withPhoto();
     const first = await fetchPhoto(photo);
     expect([first.failure, first.said, first.result.shrunk]).toEqual([undefined, '', 1]);
@@ -144,7 +144,7 @@ describe('a fetch', () => {
     const color = expect.stringMatching(/^[0-9a-f]{6}$/);
     expect(await factsOf(photo)).toEqual({ width: 1000, height: 500, color, small: [480, 960] });
     expect((await fetchPhoto(photo)).result.shrunk).toBe(0);
-    rmSync(join(photo.folder, mediaPath(photo.small[0] as string)));
+    rmSync(join(photo.folder, copyPath(photo.small[0] as string)));
     const checked = await run(['media', 'check', '--database-url', photo.database]);
     expect([checked.code, checked.stdout]).toEqual([1, 'copies: 1 sound, 1 missing, 0 damaged\n']);
     expect(checked.stderr).toContain(`${photo.small[0]} is missing: the copy of ${photo.site.url}/photo`);
@@ -152,7 +152,7 @@ describe('a fetch', () => {
     expect(rasters(photo)).toEqual(photo.files);
   });
 
-  test('that is stopped has made small files of what it fetched', async () => {
+  test('that is stopped has made small pictures of what it fetched', async () => {
     const photos = [await jpeg(noise(1000, 500)), await jpeg(noise(900, 900))];
     // The last one never comes.
     const site = await startFiles({ '/0': photos[0] as Buffer, '/1': photos[1] as Buffer, '/2': () => {} });
@@ -174,8 +174,8 @@ describe('a fetch', () => {
     expect([failure, result.shrunk]).toEqual([expect.stringMatching(/^stopped;/), 2]);
     const names = photos.map((photo) => `${createHash('sha256').update(photo).digest('hex')}.jpg`);
     const small = names.flatMap((name) => [480, 960].map((width) => smallName(name, width)));
-    // A picture of 900 pixels has one small file.
-    expect(copiesIn(mediaDir)).toEqual([...names, ...small.slice(0, 3)].map(mediaPath).sort());
+    // A picture of 900 pixels has one small picture.
+    expect(copiesIn(mediaDir)).toEqual([...names, ...small.slice(0, 3)].map(copyPath).sort());
     await using reader = await openReader(database);
     const facts = await reader.pictures(names);
     expect(names.map((name) => facts.get(name)?.small)).toEqual([[480, 960], [480]]);
@@ -195,7 +195,7 @@ describe('a fetch', () => {
     const failing = async () => async () => {
       throw new DecodeError('too many open files');
     };
-    const line = `${photo.site.url}/photo: no small files: too many open files\n`;
+    const line = `${photo.site.url}/photo: no small pictures: too many open files\n`;
     for (const _ of ['first', 'second']) {
       const failed = await fetchPhoto(photo, { loadShrink: failing });
       expect([failed.failure, failed.said, failed.result.shrunk]).toEqual([undefined, line, 0]);
@@ -204,8 +204,8 @@ describe('a fetch', () => {
     expect((await fetchPhoto(photo, { loadShrink: async () => shrink })).result.shrunk).toBe(1);
     expect(await factsOf(photo)).toMatchObject({ width: 1000 });
 
-    // A lost small file makes it due again.
-    rmSync(join(photo.folder, mediaPath(photo.small[0] as string)));
+    // A lost small picture makes it due again.
+    rmSync(join(photo.folder, copyPath(photo.small[0] as string)));
     const said: string[] = [];
     for (let nth = 1; nth <= 4; nth++) said.push((await fetchPhoto(photo, { loadShrink: failing })).said);
     expect(said).toEqual([line, line, line, '']);
@@ -236,21 +236,21 @@ describe('a fetch', () => {
     const { failure, said, result } = await fetchPhoto(photo, { loadShrink: withoutSharp });
     expect([failure, result.originals.fetched, result.shrunk]).toEqual([undefined, 3 - 1, 0]);
     expect(said).toBe('no sharp\n');
-    expect(rasters(photo)).toEqual([mediaPath(photo.name)]);
+    expect(rasters(photo)).toEqual([copyPath(photo.name)]);
     expect(await factsOf(photo)).toBeUndefined();
   });
 
-  test('holds --media-quota with small files as well', async () => {
+  test('holds --media-quota with small pictures as well', async () => {
     const photo = await withPhoto();
     await fetchPhoto(photo, { loadShrink: withoutSharp });
     const { failure } = await fetchPhoto(photo, { mediaQuota: 200_000 });
     expect(failure).toMatch(/^given up: the copies take all of --media-quota/);
   });
 
-  test('leaves nothing of a user who is taken down while small files are made', async () => {
+  test('leaves nothing of a user who is taken down while small pictures are made', async () => {
     const photo = await withPhoto();
     const shrink = await loadShrink();
-    // The copy is removed, and then its small file comes.
+    // The copy is removed, and then its small picture comes.
     const slow: Shrink = (path, bytes, onSmall) =>
       shrink(path, bytes, async (width, body) => {
         for (const name of width === 480 ? ['ada', 'bob'] : [])
@@ -282,20 +282,20 @@ describe('media check', () => {
     const photo = await withPhoto();
     await fetchPhoto(photo);
     const [name = ''] = photo.small;
-    const place = join(photo.folder, mediaPath(name));
+    const place = join(photo.folder, copyPath(name));
     const sound = readFileSync(place);
     writeFileSync(place, Buffer.from(sound).fill('x', 200, 215));
     const { code, stdout, stderr } = await check(photo, '--remove-damaged');
     expect([code, stdout]).toEqual([1, 'copies: 1 sound, 0 missing, 1 damaged and removed\n']);
     expect(stderr).toContain(`${name} is damaged: the copy of ${photo.site.url}/photo`);
-    expect(rasters(photo)).toEqual(photo.files.filter((file) => file !== mediaPath(name)));
+    expect(rasters(photo)).toEqual(photo.files.filter((file) => file !== copyPath(name)));
     expect((await fetchPhoto(photo)).result).toMatchObject({ originals: { fetched: 0 }, shrunk: 1 });
     expect(readFileSync(place)).toEqual(sound);
     expect((await check(photo)).code).toBe(0);
   });
 });
 
-test('small files are served as copies are, and go when their copy goes', async () => {
+test('small pictures are served as copies are, and go when their copy goes', async () => {
   const photo = await withPhoto();
   await fetchPhoto(photo);
   const server = await serveHere({ DATABASE_URL: photo.database });
@@ -315,7 +315,7 @@ test('small files are served as copies are, and go when their copy goes', async 
   expect(copiesIn(photo.folder)).toEqual([]);
 });
 
-test('pages of people offer small files to phones, with true sizes, and show the colour first', async () => {
+test('pages of people offer small pictures to phones, with true sizes, and show the colour first', async () => {
   const photo = await withPhoto();
   await fetchPhoto(photo, { loadShrink: withoutSharp });
   const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL, DIRECTORY: 'on' });
@@ -343,7 +343,7 @@ test('pages of people offer small files to phones, with true sizes, and show the
   const [avatar] =
     (await ask(server, '/people/b/ada')).body.match(/<span class="picture avatar.*?<img [^>]*>/s) ?? [];
   expect(avatar).toContain(` srcset="${first} 480w, ${second} 960w" sizes="10rem" width="1000" height="500"`);
-  // A drawing has no small files.
+  // A drawing has no small pictures.
   expect(page).toMatch(
     /<span class="picture avatar.*?<img [^>]*src="[^"]+svg" width="160" height="160" alt="" data-initials="[A-Z]+">/s,
   );

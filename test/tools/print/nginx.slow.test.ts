@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Extension, MEDIA_TYPES, mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { copyPath, type Extension, MEDIA_TYPES, smallName } from '../../../src/records/copy-files.ts';
 import { fixture } from '../../support/files.ts';
 import { startNginx, withoutProxy } from '../../support/fronts.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../../support/media-folder.ts';
@@ -65,7 +65,7 @@ describe.skipIf(withoutNginx)('copies of pictures', () => {
       putCopy(folder(), SVG_WITH_SCRIPT, extension),
     );
     const small = smallName(names[0] as string, 480);
-    writeFileSync(join(folder(), mediaPath(small)), 'small');
+    writeFileSync(join(folder(), copyPath(small)), 'small');
     const requests = [...names, small].flatMap((name) =>
       [{}, { method: 'HEAD' }, { headers: { range: 'bytes=2-5' } }].map(
         (options) => [`/media/${name}`, options] as const,

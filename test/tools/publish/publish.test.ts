@@ -23,7 +23,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../../src/config/addresses.ts';
 import { readConfig } from '../../../src/config/config.ts';
-import { mediaPath, smallName } from '../../../src/records/media-types.ts';
+import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';
 import { openAnswers } from '../../../src/tools/publish/answers.ts';
 import { type Entry, openManifest } from '../../../src/tools/publish/manifest.ts';
@@ -119,7 +119,7 @@ describe(`published from ${storeName()}`, () => {
     const { database, mediaDir, folder, publish } = await createSite();
     const copy = putCopy(mediaDir, 'a picture');
     const small = smallName(copy, 480);
-    writeFileSync(join(mediaDir, mediaPath(small)), 'a small one');
+    writeFileSync(join(mediaDir, copyPath(small)), 'a small one');
     const { code, result } = await publish();
     const entries = entriesOf(folder);
     expect([code, result.files, result.tooLong]).toEqual([0, entries.length, 1]);
@@ -143,8 +143,8 @@ describe(`published from ${storeName()}`, () => {
         ...['pages/a/Ada.html', 'items/a/Ada_1.html', expect.stringMatching(/^older.a.ada_..?.html$/)],
         ...[
           ...['cards/b/ada.svg', 'feeds/a/ada.atom', 'feeds/a/ada.jsonfeed'],
-          `media/${mediaPath(copy)}`,
-          `media/${mediaPath(small)}`,
+          `media/${copyPath(copy)}`,
+          `media/${copyPath(small)}`,
         ],
         ...[
           'site/index.html',
@@ -200,7 +200,7 @@ describe(`published from ${storeName()}`, () => {
       'a picture is measured, which changes no record',
       ({ database }) =>
         change(database, (writer) =>
-          writer.savePicture(COPY, { width: 800, height: 600, color: 'aabbcc', small: [{ width: 480 }] }),
+          writer.saveFacts(COPY, { width: 800, height: 600, color: 'aabbcc', small: [{ width: 480 }] }),
         ),
     ],
     [
@@ -268,7 +268,7 @@ describe(`published from ${storeName()}`, () => {
     const mark = await archive.takedownsMark();
     await archive.close();
     const copy = { url: PICTURE, file: COPY, bytes: 9, reason: null };
-    expect(await change(database, (writer) => writer.saveMedia([copy], mark))).toBe(true);
+    expect(await change(database, (writer) => writer.saveOriginals([copy], mark))).toBe(true);
     expect(await change(database, (writer) => writer.relink(MEDIA_URL))).toBe(1);
     await publish();
     if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
@@ -414,8 +414,8 @@ describeOnSqlite('the folder', () => {
 
   test('a copy of a picture that is damaged is left out until it is mended', async () => {
     const { folder, publish, mediaDir, env } = await createSite([folio(1, 'ada')], NO_PAGES);
-    const path = `media/${mediaPath(putCopy(mediaDir, 'a picture'))}`;
-    const copy = join(mediaDir, mediaPath(COPY));
+    const path = `media/${copyPath(putCopy(mediaDir, 'a picture'))}`;
+    const copy = join(mediaDir, copyPath(COPY));
     await publish();
     // The published file is the same one.
     damage(copy);

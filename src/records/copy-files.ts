@@ -23,17 +23,17 @@ export const SMALL_WIDTHS = [480, 960] as const;
 /** The pattern of a copy's name: SHA-256 and extension. */
 export const COPY = `[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})`;
 export const COPY_NAME = `^${COPY}$`;
-/** The same, or that of a small file: SHA-256 of the copy, width and extension. */
-export const MEDIA_NAME = `^(?:${COPY}|[0-9a-f]{64}-(?:${SMALL_WIDTHS.join('|')})\\.webp)$`;
+/** The same, or that of a small picture: SHA-256 of the copy, width and extension. */
+export const COPY_FILE_NAME = `^(?:${COPY}|[0-9a-f]{64}-(?:${SMALL_WIDTHS.join('|')})\\.webp)$`;
 
-/** The SHA-256 of a copy, from its name or that of one of its small files. */
+/** The SHA-256 of a copy, from its name or that of one of its small pictures. */
 export const copyHash = (name: string) => name.slice(0, 64);
 
-/** The name of the small file of this width. */
+/** The name of the small picture of this width. */
 export const smallName = (name: string, width: number) => `${copyHash(name)}-${width}.webp`;
 
-/** The type of the copy with this name, which must match MEDIA_NAME. */
-export const mediaType = (name: string) => MEDIA_TYPES[name.slice(name.indexOf('.') + 1) as Extension];
+/** The type of the copy with this name, which must match COPY_FILE_NAME. */
+export const copyType = (name: string) => MEDIA_TYPES[name.slice(name.indexOf('.') + 1) as Extension];
 
 /** The type of a picture, film or sound with any name; undefined for other files. */
 export function pictureType(name: string): string | undefined {
@@ -42,4 +42,4 @@ export function pictureType(name: string): string | undefined {
 }
 
 /** Where a file lies in the folder. */
-export const mediaPath = (name: string) => `${name.slice(0, 2)}/${name}`;
+export const copyPath = (name: string) => `${name.slice(0, 2)}/${name}`;

@@ -1,9 +1,9 @@
-// Makes the small files of copies: of each copy when it has been fetched, and of all that have none yet. Saves what pages need
+// Makes the small pictures of copies: of each copy when it has been fetched, and of all that have none yet. Saves what pages need
 // to know of them.
-import { smallName } from '../../records/media-types.ts';
+import { smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
 import type { Copy } from '../../stores/sql/media.ts';
-import { type MeasuredPicture, undecoded } from '../../stores/sql/media-statements.ts';
+import { type MeasuredCopy, undecoded } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
 import type { Run, RunReport } from '../remote/each.ts';
 import { listCopies, type MediaFolder } from './folder.ts';
@@ -48,7 +48,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     return loading;
   }
 
-  async function measure(copy: MeasurableCopy): Promise<MeasuredPicture | undefined> {
+  async function measure(copy: MeasurableCopy): Promise<MeasuredCopy | undefined> {
     const shrink = await load();
     if (shrink === undefined || run.stopped() !== undefined) return undefined;
     const { file, url, bytes, failedDecodes } = copy;
@@ -61,7 +61,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     } catch (error) {
       if (error instanceof DecodeError) {
         const reason = brief(error.message, LONGEST_SHOWN);
-        report.fault(`${brief(url, LONGEST_SHOWN)}: no small files: ${reason}`);
+        report.fault(`${brief(url, LONGEST_SHOWN)}: no small pictures: ${reason}`);
         failed.add(file);
         return undecoded(failedDecodes + 1);
       }
@@ -72,8 +72,8 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
   }
 
   return {
-    /** Makes the small files of a copy. Undefined if that cannot be done in this run, or if it can have none. */
-    measure(copy: MeasurableCopy): Promise<MeasuredPicture | undefined> {
+    /** Makes the small pictures of a copy. Undefined if that cannot be done in this run, or if it can have none. */
+    measure(copy: MeasurableCopy): Promise<MeasuredCopy | undefined> {
       if (!RASTER.test(copy.file)) return Promise.resolve(undefined);
       const measured = last.then(() => measure(copy));
       last = measured.catch(() => {});
@@ -81,7 +81,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     },
     /** Whether it could not be decoded in this run. */
     hasFailed: (file: string) => failed.has(file),
-    /** Of how many copies it made small files. */
+    /** Of how many copies it made small pictures. */
     shrunk: () => shrunk,
   };
 }
@@ -104,21 +104,26 @@ async function keepFile(
 type MeasurableCopy = Pick<Copy, 'file' | 'url' | 'bytes' | 'failedDecodes'>;
 
 interface Remeasuring {
-  readonly options: { readonly database: string; readonly writer: Pick<Writer, 'savePicture'> };
+  readonly options: { readonly database: string; readonly writer: Pick<Writer, 'saveFacts'> };
   readonly folder: MediaFolder;
   readonly report: Pick<RunReport, 'show'>;
   readonly shrinker: Shrinker;
 }
 
-/** Makes the small files that copies of earlier runs lack. */
-export async function completeSmallFiles({ options, folder, report, shrinker }: Remeasuring): Promise<void> {
+/** Makes the small pictures that copies of earlier runs lack. */
+export async function completeSmallPictures({
+  options,
+  folder,
+  report,
+  shrinker,
+}: Remeasuring): Promise<void> {
   for await (const copy of listCopies(options.database)) {
     if (folder.readSize(copy.file) === undefined || shrinker.hasFailed(copy.file)) continue;
     if (!isDue(copy) && folder.hasSmall(copy.file, copy.small)) continue;
     const facts = await shrinker.measure(copy);
     if (facts === undefined) return;
     // A takedown may have removed the copy meanwhile.
-    if (!(await options.writer.savePicture(copy.file, facts))) await folder.remove(copy.file);
+    if (!(await options.writer.saveFacts(copy.file, facts))) await folder.remove(copy.file);
     report.show(() => `making small pictures  ${counted(shrinker.shrunk(), 'picture')} so far`);
   }
 }
