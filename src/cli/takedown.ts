@@ -73,14 +73,14 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   await using writer = await openNotifying(database, context, { mustExist: true });
   if (undo && isNamed) return context.report(await undoTakedowns(writer, subjects));
 
-  const { createRun, removedLine, takeDownList } = await import('../tools/takedown/take-down.ts');
+  const { createTakedownRun, removedLine, takeDownList } = await import('../tools/takedown/take-down.ts');
   const mediaDir = chooseMediaDir(database, settings, context);
   const run = { writer, mediaDir, config: readNotifyConfig(context), ...context };
   if (file !== undefined) {
     context.keepStdoutForData();
     return context.report(await takeDownList({ ...run, family: requireFamily(family), file, undo }));
   }
-  const removal = createRun(run);
+  const removal = createTakedownRun(run);
   const removed =
     adopted === undefined ? await removal.takeDown(subjects) : await removal.adoptTakedowns(adopted);
   const addresses = removed.addresses;

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
-import { counted as textCount } from '../records/printable.ts';
+import { counted } from '../records/printable.ts';
 import { errorMessage } from '../records/thrown.ts';
 import { type LinesOutput, openLines } from '../stores/output.ts';
 import type { Load, RemovalLimit, Tallies } from '../stores/sql/load.ts';
@@ -73,7 +73,7 @@ export async function importFiles(
   const unused = createUnused();
   const counts: Counts = { bytes: 0, records: 0 };
   const onStep: StepListener = (step, size) =>
-    shown.step(`writing ${textCount(counts.records, 'record')}: ${step}`, size);
+    shown.step(`writing ${counted(counts.records, 'record')}: ${step}`, size);
   const load = await writer.load({
     replace,
     maxRemoved,
@@ -150,7 +150,7 @@ async function* readFiles(
   let last = 0;
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
-    const chunks = counted(source, counts, onChunk);
+    const chunks = countingBytes(source, counts, onChunk);
     try {
       const batches =
         map === undefined ? readRecords(chunks, { encoding }) : map.read(chunks, displayName(path), encoding);
@@ -172,7 +172,7 @@ async function* readFiles(
 const stoppable = (stdin: ImportOptions['stdin'], signal: AbortSignal | undefined) =>
   stdin instanceof Readable && signal !== undefined ? addAbortSignal(signal, stdin) : stdin;
 
-async function* counted(
+async function* countingBytes(
   chunks: AsyncIterable<Buffer>,
   counts: Counts,
   onChunk: () => void,

@@ -10,6 +10,7 @@ import type { DateOrder } from '../records/dates.ts';
 import type { RawRecord } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
 import { isObject, isWrittenNumber } from '../records/scalar.ts';
+import { unlessAborted } from '../records/unless-aborted.ts';
 import { trimLists } from './formats/csv.ts';
 import { readRecords } from './formats/detect.ts';
 import { type Entry, FormatError, problemAt } from './formats/entry.ts';
@@ -55,7 +56,7 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
   async function apply(object: RawRecord, source: string, place: Place): Promise<Entry[]> {
     try {
       const returned = map(withPlainNumbers(object), tools.at(place));
-      return buildEntries(await unlessAborted(returned, signal), place.line, source);
+      return buildEntries(await settle(returned, signal), place.line, source);
     } catch (error) {
       signal?.throwIfAborted();
       return [problemAt(place.line, `the map threw: ${describe(error)}`, source)];
@@ -77,7 +78,7 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
     async end(): Promise<Entry[]> {
       try {
         if (end === undefined) return [];
-        return buildEntries(await unlessAborted(end(tools.at(last)), signal), last.line, '');
+        return buildEntries(await settle(end(tools.at(last)), signal), last.line, '');
       } catch (error) {
         signal?.throwIfAborted();
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
@@ -100,19 +101,9 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
   };
 }
 
-/** What a map returned, or the promise of it, unless the signal comes first. */
-async function unlessAborted<T>(work: T, signal: AbortSignal | undefined): Promise<Awaited<T>> {
-  if (signal === undefined || !isPromise(work)) return await work;
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([work, ended]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
+/** Most maps return at once: to watch the signal for each object would cost more than the map. */
+const settle = async <T>(returned: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+  isPromise(returned) ? unlessAborted(returned, signal) : returned;
 
 const PUBLISH_FILES = "publish the export's files, and give their address with --files-url";
 

@@ -59,19 +59,19 @@ export const withAddresses = (config: Config, template: string): string =>
     hasKey(FILES, name) ? fileAddress(config, name) : name,
   );
 
-const listNames = ({ rehearsal }: Config) =>
+const listPageFiles = ({ rehearsal }: Config) =>
   NAMES.filter((name) => name !== 'rehearsal.js' || rehearsal !== undefined);
 
 /** The addresses of all files. */
 export const listFileAddresses = (config: Config): string[] =>
-  config.explorer ? listNames(config).map((name) => `/${fileAddress(config, name)}`) : [];
+  config.explorer ? listPageFiles(config).map((name) => `/${fileAddress(config, name)}`) : [];
 
 const Params = Type.Object({ hash: Type.Optional(Type.String()) });
 
 /** A page that a cache has kept may name the file by another hash, or by none: it gets what there is now. */
 export function addPageFiles(app: FastifyInstance, config: Config): void {
   const route = { ...fileRoute, schema: { ...fileRoute.schema, params: Params } };
-  for (const name of listNames(config)) {
+  for (const name of listPageFiles(config)) {
     const type = extname(name);
     const stem = name.slice(0, -type.length);
     for (const url of [`/${name}`, `/${stem}.:hash([0-9a-f]{${HASH_LENGTH}})${type}`])

@@ -4,7 +4,6 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { aborted } from 'node:util';
 import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -14,6 +13,7 @@ import { findMediaUrl } from '../config/media.ts';
 import { type Config, listMounts, type Rehearsal } from '../config/settings.ts';
 import type { ServeHooks } from '../import/serve-files.ts';
 import { printable } from '../records/printable.ts';
+import { unlessAborted } from '../records/unless-aborted.ts';
 import { openReader, openServed } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
@@ -107,6 +107,7 @@ export async function serve(
   { signal, droppedLines = () => 0, socket, warns = true, opensAdmin = true }: StartOptions = {},
 ): Promise<LocalServer> {
   const telemetry = createTelemetry(config, log);
+  // A database may take long to answer: a start that was ended does not wait for it.
   const store = await unlessAborted(openStore(config, telemetry.observe), signal);
   // No start waits for it, or fails with it.
   if (warns) compareMediaUrls(config, store, log).catch(() => {});
@@ -189,16 +190,6 @@ async function compareMediaUrls(config: Config, store: Reader, log: Logger): Pro
     log.warn(
       `records name copies of pictures under ${printable(linked)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
     );
-}
-
-/** A database may take long to answer; a start that was ended does not wait for it. */
-async function unlessAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<T> {
-  await Promise.race([promise, aborted(signal, promise)]);
-  signal.throwIfAborted();
-  return promise;
 }
 
 /** Logs the addresses, the data, and lines to try. */

@@ -5,7 +5,7 @@ import { counted } from '../../records/printable.ts';
 import { MEMBERS } from '../../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
-import { RowReader, type TextRow } from './rows.ts';
+import { type FileRow, RowReader } from './rows.ts';
 
 const PROPERTIES = Object.values(MEMBERS).flatMap((members) => Object.entries(members));
 const KNOWN_NAMES = new Set(PROPERTIES.map(([name]) => name));
@@ -30,7 +30,7 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
   let header: Header | undefined;
   let isRefused = false;
 
-  function read(row: TextRow): readonly Entry[] {
+  function read(row: FileRow): readonly Entry[] {
     if (isRefused) return [];
     if (header !== undefined) return [readRow(row, header, isMapped)];
     const separator = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
@@ -67,7 +67,7 @@ function findRowEnd(bytes: Buffer, from: number, delimiters: readonly string[]):
   return -1;
 }
 
-function readHeader(row: TextRow, isMapped: boolean, delimiters: readonly string[]): Header | Entry {
+function readHeader(row: FileRow, isMapped: boolean, delimiters: readonly string[]): Header | Entry {
   const text = decodeRow(row);
   if (typeof text !== 'string') return text;
   const refuse = (problem: string) => problemAt(row.line, problem, asJson(text));
@@ -106,7 +106,7 @@ export function trimLists(record: RawRecord): RawRecord {
 }
 
 /** An empty cell is an absent member. */
-function readRow(row: TextRow, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
+function readRow(row: FileRow, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
   const { line } = row;
   const source = decodeRow(row);
   if (typeof source !== 'string') return source;
@@ -142,7 +142,7 @@ function splitCells(row: string, delimiter: string): string[] | undefined {
 }
 
 /** The row's text, or the problem with it. */
-function decodeRow({ line, bytes }: TextRow): string | Entry {
+function decodeRow({ line, bytes }: FileRow): string | Entry {
   if (bytes.length > LONGEST_RECORD) return tooLong(line);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return problemAt(line, NOT_UTF8, asJson(text));

@@ -38,7 +38,7 @@ function readValue(text: string): { readonly value: unknown } | { readonly probl
 }
 
 /** The object in a response body, which may begin with a byte order mark; otherwise what is wrong with it. */
-export function readBody(body: Buffer): RawRecord | string {
+export function parseBody(body: Buffer): RawRecord | string {
   const bytes = withoutMark(body);
   const text = bytes.toString();
   const read = isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);

@@ -5,7 +5,7 @@ import { readBytes } from './json-text.ts';
 
 const NEWLINE = 10;
 
-export interface TextRow {
+export interface FileRow {
   readonly line: number;
   /** Without the line feed at its end. */
   readonly bytes: Buffer;
@@ -17,13 +17,13 @@ type FindEnd = (bytes: Buffer, from: number) => number;
 /** Reads rows one by one: `readRow` makes entries of each, and of the beginning of one that is too long. */
 export class RowReader implements RecordReader {
   readonly #findEnd: FindEnd;
-  readonly #readRow: (row: TextRow) => readonly Entry[];
+  readonly #readRow: (row: FileRow) => readonly Entry[];
   #line: number;
   #held: Buffer = Buffer.alloc(0);
   /** Whether the rest of a row that is too long is passed over, up to the next line feed. */
   #isSkipping = false;
 
-  constructor(firstLine: number, findEnd: FindEnd, readRow: (row: TextRow) => readonly Entry[]) {
+  constructor(firstLine: number, findEnd: FindEnd, readRow: (row: FileRow) => readonly Entry[]) {
     this.#line = firstLine;
     this.#findEnd = findEnd;
     this.#readRow = readRow;
@@ -78,5 +78,5 @@ function countLines(bytes: Buffer): number {
 export const createNdjsonReader = (firstLine: number) =>
   new RowReader(firstLine, (bytes, from) => bytes.indexOf(NEWLINE, from), readLine);
 
-const readLine = ({ line, bytes }: TextRow) =>
+const readLine = ({ line, bytes }: FileRow) =>
   bytes.length > LONGEST_RECORD ? [tooLong(line)] : readBytes(bytes, line);

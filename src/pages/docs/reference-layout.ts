@@ -101,7 +101,7 @@ export const paragraphs = (words: string) =>
   markup`${words.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 
 /** Two columns, so that it fits on a phone. */
-export const table = (caption: string, rows: readonly ReferenceRow[]) =>
+export const memberTable = (caption: string, rows: readonly ReferenceRow[]) =>
   markup`<table><caption>${caption}</caption>
 <thead><tr><th scope="col">Name</th><th scope="col">Meaning</th></tr></thead>
 <tbody>

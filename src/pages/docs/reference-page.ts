@@ -17,10 +17,10 @@ import {
   heading,
   inline,
   layout,
+  memberTable,
   note,
   paragraphs,
   type Section,
-  table,
   tabs,
 } from './reference-layout.ts';
 import {
@@ -38,7 +38,7 @@ export function createReferencePage(config: Config): (document: ApiDocument) => 
   const toSection = ({ id, title, text, rows, parts }: ReferenceSection): Section => ({
     id,
     title,
-    body: markup`${paragraphs(text)}${rows && table(title, rows)}${parts.map(toArticle)}`,
+    body: markup`${paragraphs(text)}${rows && memberTable(title, rows)}${parts.map(toArticle)}`,
     parts: parts.map((part) => [part.id, part.title]),
   });
 
@@ -47,7 +47,7 @@ export function createReferencePage(config: Config): (document: ApiDocument) => 
     if (operation !== undefined) return operationArticle(part, operation, address);
     return markup`<article class="record" id="${id}" aria-labelledby="${id}-title">
 ${heading(3, id, title)}
-${paragraphs(text)}${table(`Members of ${title}`, rows)}</article>
+${paragraphs(text)}${memberTable(`Members of ${title}`, rows)}</article>
 `;
   }
 
@@ -69,7 +69,7 @@ ${heading(3, id, title)}
 <div>
 <p class="route"><b>GET</b> <code>${breakable(path)}</code></p>
 ${paragraphs(text)}
-${table('Parameters', rows)}
+${memberTable('Parameters', rows)}
 </div>
 <div class="exchange">
 <h4>Request</h4>

@@ -12,7 +12,7 @@ import {
   originals,
   readSmall,
   servedText,
-  table,
+  tableName,
 } from './media-statements.ts';
 import { findFaults } from './soundness.ts';
 import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
@@ -107,7 +107,7 @@ async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGener
         ? ['user_key', 'coalesce(served, record)']
         : ['owner, date DESC, id DESC', servedText(kind, member)];
     for await (const [record] of rows<[string]>(
-      `SELECT ${withCopies ? served : 'record'} FROM ${table(kind)} WHERE family = '${family}' ORDER BY ${order}`,
+      `SELECT ${withCopies ? served : 'record'} FROM ${tableName(kind)} WHERE family = '${family}' ORDER BY ${order}`,
     ))
       yield record;
   }

@@ -2,7 +2,7 @@
 // keeps the numbers, `vitrine check` compares them, and `check --repair` sets them right.
 import { KIND_NAMES, KINDS, type KindName, perKind } from '../../records/kinds.ts';
 import type { Counts } from '../reader.ts';
-import { table } from './media-statements.ts';
+import { tableName } from './media-statements.ts';
 import type { Rows, SqlAdapter } from './sql-adapter.ts';
 
 type CountRow = readonly [kind: string, number: string | number];
@@ -12,7 +12,7 @@ export const KEPT_COUNTS = 'SELECT kind, number FROM counts';
 /** Reads every key. */
 const COUNTED = KIND_NAMES.map(
   (kind) =>
-    `SELECT '${kind}' AS kind, count(*) AS number FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`,
+    `SELECT '${kind}' AS kind, count(*) AS number FROM ${tableName(kind)} WHERE family = '${KINDS[kind].family}'`,
 ).join(' UNION ALL ');
 
 export function countsFrom(rows: readonly CountRow[]): Counts {

@@ -33,11 +33,11 @@ export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql)
   );
 
 /** The table of a kind's records. */
-export const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
+export const tableName = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 
 /** The addresses that records of a kind have as a member. */
 export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
-  `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
+  `SELECT ${member(name)} AS url FROM ${tableName(kind)} WHERE family = '${KINDS[kind].family}'`;
 
 /** Copies behind this name, in the order of names: file, address, size, width and height, widths of small pictures. */
 export const copiesAfter = (name: string, limit: number) => `
@@ -54,7 +54,7 @@ export const missingCopies = (member: MemberSql) =>
       const join = PICTURE_MEMBERS[kind].includes(name) ? 'LEFT JOIN' : 'JOIN';
       return `
       SELECT '${kind}', whose, '${name}', found.url, reason FROM (
-        SELECT ${whose} AS whose, ${member(name)} AS url FROM ${table(kind)}
+        SELECT ${whose} AS whose, ${member(name)} AS url FROM ${tableName(kind)}
         WHERE family = '${KINDS[kind].family}') AS found
       ${join} media ON media.url = found.url WHERE found.url <> '' AND media.file IS NULL`;
     }),

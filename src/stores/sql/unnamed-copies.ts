@@ -4,7 +4,7 @@
 
 import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
 import type { Awaitable } from '../reader.ts';
-import { copiedMembers, type MemberSql, table } from './media-statements.ts';
+import { copiedMembers, type MemberSql, tableName } from './media-statements.ts';
 import { countRows, firstRow, type SqlAdapter } from './sql-adapter.ts';
 
 /** Removes files from the folder of copies. */
@@ -58,7 +58,7 @@ async function settleNamed(db: SqlAdapter, family: Family, after: string) {
   for (const role of ['profile', 'item'] as const) {
     const kind = findKind(family, role);
     const user = role === 'profile' ? 'id' : 'owner';
-    const rows = `${table(kind)} WHERE family = '${family}' AND ${user} > ${after} AND ${user} <= ${last}`;
+    const rows = `${tableName(kind)} WHERE family = '${family}' AND ${user} > ${after} AND ${user} <= ${last}`;
     await db.run(
       `DELETE FROM media_doubts WHERE url IN (${selectNamed(copiedMembers(kind), rows, db.member)})`,
     );

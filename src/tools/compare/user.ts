@@ -2,7 +2,7 @@
 // compared by the SHA-256 of their bytes.
 
 import { createHash, hash } from 'node:crypto';
-import { readBody, writeJson } from '../../import/formats/json-text.ts';
+import { parseBody, writeJson } from '../../import/formats/json-text.ts';
 import {
   type Family,
   FILE_MEMBERS,
@@ -18,7 +18,7 @@ import { type Form, MEMBERS } from '../../records/schemas.ts';
 import type { VariantRow } from '../../variants.ts';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
 import { type Lookup, MAX_ITEMS, type SiteClient, type SiteResponse } from '../remote/site-client.ts';
-import type { AnswerComparison, Difference, Side, UserComparison } from './verdicts.ts';
+import type { AnswerComparison, Difference, SiteSide, UserComparison } from './verdicts.ts';
 
 interface ComparedSites {
   readonly variant: VariantRow;
@@ -175,7 +175,7 @@ function readAnswer(
 ): readonly Texts[] | string {
   const kind = findKind(family, lookup === 'items' ? 'item' : 'profile');
   const read = (raw: RawRecord) => readTexts(resolveAddresses(unescapeTexts(raw), kind, base), kind);
-  const value = readBody(body);
+  const value = parseBody(body);
   if (typeof value === 'string') return value;
   if (lookup === 'profile') return [read(value)];
   const list = value[collection];
@@ -187,7 +187,7 @@ function readAnswer(
 interface Comparison {
   readonly differences: readonly Difference[];
   /** The site that has newer items, if that is all there is to items of one site only. */
-  readonly newest: Side | undefined;
+  readonly newest: SiteSide | undefined;
 }
 
 /** Items by their ids. */
@@ -218,7 +218,9 @@ function findExtra(items: Items, others: Items): Items {
 }
 
 /** Lists without a common item are not just older or newer: one of them may have been lost. */
-function newestSide(lists: Record<'oldItems' | 'newItems' | 'onlyOld' | 'onlyNew', Items>): Side | undefined {
+function newestSide(
+  lists: Record<'oldItems' | 'newItems' | 'onlyOld' | 'onlyNew', Items>,
+): SiteSide | undefined {
   const { oldItems, newItems, onlyOld, onlyNew } = lists;
   if (![...oldItems.keys()].some((id) => newItems.has(id))) return undefined;
   if (onlyNew.size === 0 && isAhead(onlyOld, newItems)) return 'old';

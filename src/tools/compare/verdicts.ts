@@ -23,7 +23,7 @@ const VERDICTS = [
 ] as const;
 
 type Verdict = (typeof VERDICTS)[number];
-export type Side = 'old' | 'new';
+export type SiteSide = 'old' | 'new';
 
 export const isFault = (verdict: Verdict) => verdict === 'different' || verdict === 'missing';
 
@@ -62,7 +62,7 @@ export interface UserComparison {
 
 type Counts = Record<Verdict, number>;
 
-export interface Tally {
+export interface VerdictTally {
   /** Each by the worse of both answers. */
   readonly users: Counts;
   readonly profiles: Counts;
@@ -73,15 +73,20 @@ export interface Tally {
 
 const zeros = () => createTable(VERDICTS, () => 0);
 
-export const newTally = (): Tally => ({ users: zeros(), profiles: zeros(), items: zeros(), failed: 0 });
+export const newTally = (): VerdictTally => ({
+  users: zeros(),
+  profiles: zeros(),
+  items: zeros(),
+  failed: 0,
+});
 
-export function addUser(tally: Tally, { profile, items }: UserComparison): void {
+export function addUser(tally: VerdictTally, { profile, items }: UserComparison): void {
   tally.users[worse(profile.class, items?.class)]++;
   tally.profiles[profile.class]++;
   if (items !== null) tally.items[items.class]++;
 }
 
-export function summarise({ failed, ...counts }: Tally): string {
+export function summarise({ failed, ...counts }: VerdictTally): string {
   const rows = VERDICTS.map((name) => [name, counts.users[name], counts.profiles[name], counts.items[name]]);
   const lines = table([['', 'users', 'profiles', 'items'], ...rows]);
   return failed > 0 ? `${lines}\n${counted(failed, 'user')} not compared` : lines;
@@ -89,7 +94,7 @@ export function summarise({ failed, ...counts }: Tally): string {
 
 /** Why the sites are not alike; undefined if they are. */
 export function describeFailure(
-  { users, failed }: Tally,
+  { users, failed }: VerdictTally,
   total: number,
   stopped: string | undefined,
 ): string | undefined {

@@ -13,7 +13,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { createTelemetry } from '../../server/telemetry/telemetry.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
-import type { Sample } from './manifest.ts';
+import type { SampleEntry } from './manifest.ts';
 
 export interface Content {
   readonly etag: string;
@@ -82,7 +82,7 @@ export async function openAnswers({ config, platform }: AnswersOptions, store: R
   return {
     ask: askWhole,
     /** The headers of each kind, and the type of each extension, as one file of it has them. */
-    readHeaders: (samples: readonly Sample[]) => readHeaders(app, samples),
+    readHeaders: (samples: readonly SampleEntry[]) => readHeaders(app, samples),
     siteFiles: await listSiteFiles(askWhole, addresses),
     [Symbol.asyncDispose]: async () => app.close(),
   };
@@ -111,7 +111,7 @@ async function ask(app: App, address: string, host: string | undefined, known?: 
 const packText = (type: string, body: Buffer) =>
   isWorthCompressing(body, type) ? gzipSync(body, { chunkSize: body.length }) : undefined;
 
-async function readHeaders(app: App, samples: readonly Sample[]): Promise<HeaderTables> {
+async function readHeaders(app: App, samples: readonly SampleEntry[]): Promise<HeaderTables> {
   const folders = new Map<string, AnswerHeaders>();
   const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
   const faults: string[] = [];

@@ -9,7 +9,7 @@ import {
   errorHeaders,
   hasHosts,
   listFileErrors,
-  PREFLIGHT,
+  PREFLIGHT_HEADERS,
   wholePattern,
 } from './tables.ts';
 import type { Target } from './targets.ts';
@@ -65,7 +65,7 @@ const findFolderHeaders = (file: string, folders: ReadonlyMap<string, AnswerHead
 const methods = (input: ConfigInput) => `		@preflight method OPTIONS
 		handle @preflight {
 ${lines(
-  PREFLIGHT.map(([name, value]) => `header ${name} ${value.includes(' ') ? quote(value) : value}`),
+  PREFLIGHT_HEADERS.map(([name, value]) => `header ${name} ${value.includes(' ') ? quote(value) : value}`),
   '\t\t\t',
 )}${lines(addErrorHeaders(input), '\t\t\t')}			respond 204
 		}

@@ -13,13 +13,13 @@ import type { Change, ChangeSet } from '../../stores/sql/changes.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
 import { hashFile } from '../media/folder.ts';
 import type { Ask, Content } from './answers.ts';
-import type { Entry } from './manifest.ts';
-import { nextTurn, type Run } from './run.ts';
+import type { ManifestEntry } from './manifest.ts';
+import { nextTurn, type PublishRun } from './run.ts';
 import { dataFile, isSpellable, listShown, showsOldItems, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
-export interface PublishedFile extends Pick<Entry, 'kind' | 'host'> {
-  readonly paths: readonly Pick<Entry, 'path' | 'address'>[];
+export interface PublishedFile extends Pick<ManifestEntry, 'kind' | 'host'> {
+  readonly paths: readonly Pick<ManifestEntry, 'path' | 'address'>[];
   /** What the server answers to a client that has this ETag; undefined where there is nothing. */
   ask(known: string | undefined): Awaitable<Content | 'unchanged' | undefined>;
 }
@@ -38,7 +38,7 @@ export interface Unit {
 export const COPIES = 'media/';
 
 /** Everything that may have changed, each unit in a turn of its own. */
-export async function* listUnits(run: Run, changes: ChangeSet['changes']): AsyncGenerator<Unit> {
+export async function* listUnits(run: PublishRun, changes: ChangeSet['changes']): AsyncGenerator<Unit> {
   const { ask, siteFiles } = run.answers;
   const once = [...siteFiles].map(([path, address]) => answerFile(ask, [{ path, address }], path, undefined));
   yield { owner: 'site', files: once };
@@ -68,7 +68,7 @@ const USERS_AT_ONCE = 200;
 
 /** A user who is gone has no name. */
 async function* publishedUsers(
-  { store }: Run,
+  { store }: PublishRun,
   changes: ChangeSet['changes'],
   family: Family,
 ): AsyncGenerator<Pick<Change, 'key' | 'username'>> {
@@ -89,7 +89,11 @@ interface User {
   readonly names: readonly string[];
 }
 
-async function listUserFiles(run: Run, mounts: readonly Mount[], user: User): Promise<PublishedFile[]> {
+async function listUserFiles(
+  run: PublishRun,
+  mounts: readonly Mount[],
+  user: User,
+): Promise<PublishedFile[]> {
   if (user.names.length === 0) return [];
   const files = mounts.flatMap((mount) => lookupFiles(run, mount, user));
   const parts = await findParts(run, mounts, user.key);
@@ -97,7 +101,7 @@ async function listUserFiles(run: Run, mounts: readonly Mount[], user: User): Pr
 }
 
 /** Read from the store as the routes do, which is faster; with the headers of one answer of the route. */
-function lookupFiles({ store }: Run, { variant, base }: Mount, { key, names }: User): PublishedFile[] {
+function lookupFiles({ store }: PublishRun, { variant, base }: Mount, { key, names }: User): PublishedFile[] {
   const { style, collection, family } = VARIANTS[variant];
   const lookups = {
     profile: (known: string, gzip: boolean) => store.profile(family, key, { known, gzip }),
@@ -130,7 +134,7 @@ type ItemParts = Readonly<Record<string, readonly string[]>>;
 const SIZES_AT_ONCE = 1000;
 
 async function findParts(
-  { store, signal, config, without }: Run,
+  { store, signal, config, without }: PublishRun,
   mounts: readonly Mount[],
   key: string,
 ): Promise<ItemParts> {
@@ -148,7 +152,7 @@ async function findParts(
 }
 
 function shownFiles(
-  { answers, config, without }: Run,
+  { answers, config, without }: PublishRun,
   { variant, base }: Mount,
   { names }: User,
   parts: ItemParts,
@@ -181,7 +185,7 @@ const answerFile = (
 });
 
 /** Copies of pictures, and their small pictures. A copy that is damaged is left out. */
-function* listCopyUnits({ config, without, counts }: Run): Generator<Unit> {
+function* listCopyUnits({ config, without, counts }: PublishRun): Generator<Unit> {
   const folder = findMediaFolder(config);
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
   const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(COPY_FILE_NAME)];

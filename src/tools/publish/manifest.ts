@@ -6,7 +6,7 @@ import { openExclusive } from '../../stores/sqlite/connect.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
 
 /** One file. */
-export interface Entry {
+export interface ManifestEntry {
   /** The owner: a user, a copy, or one of those that are there once. */
   readonly owner: string;
   /** Below `files/`. */
@@ -24,9 +24,9 @@ export interface Entry {
 }
 
 /** A file with an address. */
-export type Sample = Entry & { readonly address: string };
+export type SampleEntry = ManifestEntry & { readonly address: string };
 
-export type Place = Pick<Entry, 'owner' | 'path'>;
+export type Place = Pick<ManifestEntry, 'owner' | 'path'>;
 
 /** What the last run made its files from. */
 export interface LastInput {
@@ -89,9 +89,9 @@ async function* readInParts<Row extends Place>(
 }
 
 /** A file of each kind and type that has an address. */
-async function findSamples(prepare: Prepare, pause: Pause): Promise<Sample[]> {
-  const found = new Map<string, Sample>();
-  for await (const files of readInParts<Entry>(prepare, '*', pause))
+async function findSamples(prepare: Prepare, pause: Pause): Promise<SampleEntry[]> {
+  const found = new Map<string, SampleEntry>();
+  for await (const files of readInParts<ManifestEntry>(prepare, '*', pause))
     for (const file of files) {
       const sort = `${file.kind} ${file.type}`;
       const { address } = file;
@@ -118,7 +118,7 @@ export function openManifest(file: string) {
   const { db, exec, prepare } = openNamed(file);
   exec(SCHEMA);
 
-  const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
+  const find = prepare<ManifestEntry>('SELECT * FROM files WHERE owner = ?');
   const put = prepare(`INSERT OR REPLACE INTO files
     VALUES ($owner, $path, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
   const remove = prepare('DELETE FROM files WHERE owner = ? AND path = ?');
@@ -138,7 +138,7 @@ export function openManifest(file: string) {
 
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
-    put: (entry: Entry) => put.run(entry),
+    put: (entry: ManifestEntry) => put.run(entry),
     remove: ({ owner, path }: Place) => remove.run(owner, path),
     startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */

@@ -9,7 +9,7 @@ import {
   errorHeaders,
   hasHosts,
   listFileErrors,
-  PREFLIGHT,
+  PREFLIGHT_HEADERS,
   wholePattern,
 } from './tables.ts';
 import type { Target } from './targets.ts';
@@ -101,7 +101,9 @@ const types = ({ headers }: ConfigInput) =>
 
 const preflight = (input: ConfigInput) => `        if ($request_method = OPTIONS) {
 ${lines(
-  PREFLIGHT.map(([name, value]) => `add_header ${name} ${value.includes(' ') ? quote(value) : value};`),
+  PREFLIGHT_HEADERS.map(
+    ([name, value]) => `add_header ${name} ${value.includes(' ') ? quote(value) : value};`,
+  ),
   '            ',
 )}${lines(addErrorHeaders(input), '            ')}            return 204;
         }

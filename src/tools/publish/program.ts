@@ -4,7 +4,7 @@
 import type { ErrorCode } from '../../api/http/errors.ts';
 import { JSON_TYPE, METHODS } from '../../api/http/headers.ts';
 import { readScript } from '../../pages/web-files.ts';
-import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT } from './tables.ts';
+import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT_HEADERS } from './tables.ts';
 import { NAME } from './targets.ts';
 
 /** Which file answers which address, as router.js reads it: it writes names and parameters in one way before it looks. */
@@ -33,7 +33,7 @@ function errorTable(input: ConfigInput) {
     errors: Object.fromEntries(errors),
     jsonType: JSON_TYPE,
     common: Object.fromEntries(errorHeaders(input)),
-    preflight: Object.fromEntries(PREFLIGHT),
+    preflight: Object.fromEntries(PREFLIGHT_HEADERS),
   };
 }
 

@@ -22,7 +22,7 @@ import { caddy } from './caddy.ts';
 import { isDriverError } from './manifest.ts';
 import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
-import { nextTurn, type PublishCounts, type PublishOptions, type Run } from './run.ts';
+import { nextTurn, type PublishCounts, type PublishOptions, type PublishRun } from './run.ts';
 import type { ConfigInput } from './tables.ts';
 import { listTargets, type PlatformName, showsOldItems } from './targets.ts';
 import { openTree, type Tree } from './tree.ts';
@@ -66,7 +66,7 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   return report(run, totals, warning);
 }
 
-async function publishTree(run: Run, tree: Tree) {
+async function publishTree(run: PublishRun, tree: Tree) {
   const { folder, platform, config, without, answers } = run;
   using progress = createRunReport(run.out, 'publishing');
   const { input, headers } = await publishUntilUnchanged(run, tree, progress);
@@ -93,7 +93,7 @@ const LAG_MS = 1000;
  * Looks at the users who changed since the last run, then at those who changed meanwhile, until the data is the same before
  * and after: so all files are of one moment.
  */
-async function publishUntilUnchanged(run: Run, tree: Tree, progress: RunReport) {
+async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunReport) {
   const { store, answers, config, without, signal, check, counts } = run;
   const withOldItems = showsOldItems(config, without);
   const settings = await digestSettings(run);
@@ -126,7 +126,7 @@ async function publishUntilUnchanged(run: Run, tree: Tree, progress: RunReport) 
   );
 }
 
-async function readChanges(run: Run, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
+async function readChanges(run: PublishRun, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
   await using archive = await run.openArchive();
   return await archive.changes(since ?? undefined, { withOldItems });
 }
@@ -143,7 +143,7 @@ const SHAPING: readonly SettingName[] = [
 ];
 
 /** All that shapes the files, besides the data. */
-async function digestSettings(run: Run): Promise<string> {
+async function digestSettings(run: PublishRun): Promise<string> {
   const { config, platform, without } = run;
   const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
   await using archive = await run.openArchive();
@@ -152,7 +152,7 @@ async function digestSettings(run: Run): Promise<string> {
   return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, copies]));
 }
 
-async function countUsers({ config, store }: Run): Promise<number> {
+async function countUsers({ config, store }: PublishRun): Promise<number> {
   const counts = await store.counts();
   const families = new Set(listMounts(config).map(({ variant }) => VARIANTS[variant].family));
   return KIND_NAMES.filter((kind) => KINDS[kind].role === 'profile' && families.has(KINDS[kind].family))
@@ -168,7 +168,7 @@ interface PublishResult extends Totals, PublishCounts, Pick<PublishOptions, 'fol
   readonly warning?: string | undefined;
 }
 
-function report({ counts, folder, platform }: Run, { files, bytes }: Totals, warning?: string) {
+function report({ counts, folder, platform }: PublishRun, { files, bytes }: Totals, warning?: string) {
   const { written, removed, tooLong, damaged } = counts;
   // A file that changes during the run may be written twice.
   const unchanged = Math.max(0, files - written);

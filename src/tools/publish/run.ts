@@ -21,7 +21,7 @@ export interface PublishOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Run extends PublishOptions {
+export interface PublishRun extends PublishOptions {
   readonly store: Reader;
   readonly answers: Answers;
   readonly counts: PublishCounts;

@@ -51,7 +51,7 @@ export const errorHeaders = ({ headers }: Pick<ConfigInput, 'headers'>) =>
   Object.entries(headers.errors).filter(([name]) => name !== 'cache-control');
 
 /** What browsers learn before they ask, besides the headers of errors. */
-export const PREFLIGHT = [
+export const PREFLIGHT_HEADERS = [
   ['Allow', METHODS],
   ['Access-Control-Allow-Methods', METHODS],
   ['Access-Control-Allow-Headers', '*'],

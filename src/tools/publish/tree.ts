@@ -22,7 +22,13 @@ import { dirname, join } from 'node:path';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import { makeFolder, OutputError } from '../../stores/output.ts';
 import { hashFile } from '../media/folder.ts';
-import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
+import {
+  type LastInput,
+  type Manifest,
+  type ManifestEntry,
+  openManifest,
+  type TreeName,
+} from './manifest.ts';
 import { nextTurn } from './run.ts';
 import type { PlatformName } from './targets.ts';
 
@@ -114,7 +120,7 @@ function createTree(parts: TreeParts) {
   return {
     manifest,
     /** Whether the file is there, in its size; with a check, in its bytes. */
-    async has(entry: Entry): Promise<boolean> {
+    async has(entry: ManifestEntry): Promise<boolean> {
       if (!hasFile(tree, entry)) return false;
       return !parts.checks || (await hashFile(join(tree, fileOf(entry.path)))) === entry.sha256;
     },
@@ -167,7 +173,7 @@ async function completeOther({
   }
 }
 
-function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
+function hasFile(tree: string, { path, bytes }: Pick<ManifestEntry, 'path' | 'bytes'>): boolean {
   const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === bytes;
 }

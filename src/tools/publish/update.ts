@@ -5,13 +5,13 @@ import { gzipEtag } from '../../api/http/conditions.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import type { Content } from './answers.ts';
 import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
-import type { Entry, Place } from './manifest.ts';
-import { nextTurn, type Run } from './run.ts';
+import type { ManifestEntry, Place } from './manifest.ts';
+import { nextTurn, type PublishRun } from './run.ts';
 import type { PlatformName } from './targets.ts';
 import type { Tree } from './tree.ts';
 
 export async function publishOnce(
-  run: Run,
+  run: PublishRun,
   tree: Tree,
   changes: ChangeSet['changes'],
   on: { user(done: number): void; removal(): void },
@@ -36,7 +36,7 @@ const PACKED = '.gz';
 /** Platforms that compress answers themselves. */
 const COMPRESSING: ReadonlySet<PlatformName> = new Set(['cloudflare', 'netlify']);
 
-async function publishUnit(run: Run, tree: Tree, { owner, files }: Unit): Promise<void> {
+async function publishUnit(run: PublishRun, tree: Tree, { owner, files }: Unit): Promise<void> {
   const before = tree.manifest.find(owner);
   const paths = new Set(files.flatMap((file) => file.paths.flatMap(({ path }) => [path, path + PACKED])));
   // First, so that on a file system that ignores letter case the file of another spelling does not go with them.
@@ -55,7 +55,7 @@ async function publishUnit(run: Run, tree: Tree, { owner, files }: Unit): Promis
   for (const entry of before.values()) remove(run, tree, entry);
 }
 
-function remove({ counts }: Run, tree: Tree, place: Place): void {
+function remove({ counts }: PublishRun, tree: Tree, place: Place): void {
   counts.removed++;
   tree.manifest.remove(place);
   tree.remove(place.path);
@@ -66,12 +66,12 @@ const INCOMPLETE = '.incomplete"';
 
 /** The entries of a file's paths, with those of its compressed form; those of before where nothing changed. */
 async function publishFile(
-  { platform, counts }: Run,
+  { platform, counts }: PublishRun,
   tree: Tree,
   owner: string,
   file: PublishedFile,
-  before: ReadonlyMap<string, Entry>,
-): Promise<Entry[]> {
+  before: ReadonlyMap<string, ManifestEntry>,
+): Promise<ManifestEntry[]> {
   const { paths } = file;
   const old = paths.map(({ path }) => before.get(path));
   const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
@@ -86,7 +86,7 @@ async function publishFile(
     // A base URL that has changed changes addresses, not answers.
     const entries = paths.map(({ path, address }) => {
       // Only an answer whose files are whole is unchanged.
-      const entry = before.get(path) as Entry;
+      const entry = before.get(path) as ManifestEntry;
       const isSame = entry.address === address && entry.host === file.host;
       return isSame ? entry : { ...entry, address, host: file.host };
     });
@@ -104,7 +104,7 @@ async function publishFile(
   return entries;
 }
 
-async function hasAll(tree: Tree, entries: readonly Entry[]): Promise<boolean> {
+async function hasAll(tree: Tree, entries: readonly ManifestEntry[]): Promise<boolean> {
   for (const entry of entries) if (!(await tree.has(entry))) return false;
   return true;
 }
@@ -114,7 +114,7 @@ function writeFile(
   owner: string,
   { paths, kind, host }: PublishedFile,
   { etag, type, body }: Content,
-): Entry[] {
+): ManifestEntry[] {
   const [first] = paths;
   if (first === undefined) return [];
   tree.write(first.path, body);

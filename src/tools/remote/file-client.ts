@@ -3,11 +3,11 @@
 import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { followRedirects, type Hosts } from './host.ts';
+import { followRedirects, type RemoteHosts } from './host.ts';
 import { type BodyReader, SiteError } from './http-client.ts';
 
 export interface FileClientOptions {
-  readonly hosts: Hosts;
+  readonly hosts: RemoteHosts;
   /** Sites that may be asked whatever their addresses are. */
   readonly sites: readonly URL[];
   /** Other hosts that may be asked, as HOST or HOST:PORT. */

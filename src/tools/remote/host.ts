@@ -53,7 +53,7 @@ type Send<Body> = (client: HttpClient) => Promise<HttpResponse<Body>>;
 /** Throws if the response is not from this API. */
 type Check<Body> = (response: HttpResponse<Body>) => void;
 
-export type Hosts = ReturnType<typeof createHosts>;
+export type RemoteHosts = ReturnType<typeof createHosts>;
 
 /** The hosts of one run. */
 export function createHosts(options: HostOptions) {

@@ -1,10 +1,10 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
-import { isCutOff, isMarkup, NOT_JSON, readBody } from '../../import/formats/json-text.ts';
+import { isCutOff, isMarkup, NOT_JSON, parseBody } from '../../import/formats/json-text.ts';
 import type { RawRecord } from '../../records/normalise.ts';
 import { brief } from '../../records/printable.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../../variants.ts';
 import { basePath } from './base-url.ts';
-import { followRedirects, type Hosts } from './host.ts';
+import { followRedirects, type RemoteHosts } from './host.ts';
 import { type HttpResponse, SiteError } from './http-client.ts';
 
 /** A site lists 15. One that lists far more does not speak this API. */
@@ -34,7 +34,7 @@ const MAX_VALIDATOR = 1024;
 
 export type SiteClient = ReturnType<typeof createSiteClient>;
 
-export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
+export function createSiteClient(hosts: RemoteHosts, base: URL, variant: Variant) {
   const host = hosts.find(base);
   const buildPath = (name: string, lookup: Lookup) =>
     lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
@@ -86,7 +86,7 @@ function readAnswer({ status, headers, body }: HttpResponse): RawRecord | string
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
     throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, 'answer');
-  const value = readBody(body);
+  const value = parseBody(body);
   if (typeof value === 'string' && isCutOff(body)) throw new SiteError(value, 'passing');
   return value;
 }

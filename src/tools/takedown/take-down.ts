@@ -24,7 +24,7 @@ export interface TakedownRun {
 }
 
 /** The steps of a takedown. */
-export function createRun({ writer, mediaDir, config, stderr }: TakedownRun) {
+export function createTakedownRun({ writer, mediaDir, config, stderr }: TakedownRun) {
   const copies = createRemoval(mediaDir);
   const keepNames = writer.hasSubscribers;
   /** With the addresses that caches may still answer, if none is purged. */
@@ -78,7 +78,7 @@ export async function takeDownList(run: ListRun) {
   const signal = stopSignal();
   using shown = createReport(stderr);
   using list = await listUsers({ file, stdin }, shown.fault, signal);
-  const removal = createRun(run);
+  const removal = createTakedownRun(run);
   const sum = { removed: 0, unknown: 0, known: 0, users: 0, items: 0 };
   let done = 0;
   for (const names of list.pages(AT_ONCE)) {

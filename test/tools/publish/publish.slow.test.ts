@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../../src/config/addresses.ts';
-import type { Entry } from '../../../src/tools/publish/manifest.ts';
+import type { ManifestEntry } from '../../../src/tools/publish/manifest.ts';
 import { fixture, readLines, readRecords, tempFolder, ugly } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { skipWithout } from '../../support/programs.ts';
@@ -56,14 +56,18 @@ beforeAll(async () => {
 describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compresses, start }) => {
   describe.skipIf(program !== undefined && skipWithout(program))('with its configuration', () => {
     const host = { port: 0 };
-    let entries: Entry[];
+    let entries: ManifestEntry[];
     beforeAll(async () => {
       host.port = await freePort();
       entries = await publish(host.port, { DATABASE_URL: database });
     });
 
     /** Publishes, and serves the files at this port; what the manifest says of them. */
-    async function publish(port: number, env: Record<string, string>, ...more: string[]): Promise<Entry[]> {
+    async function publish(
+      port: number,
+      env: Record<string, string>,
+      ...more: string[]
+    ): Promise<ManifestEntry[]> {
       const folder = join(tempFolder(), 'site');
       await done(['publish', folder, '--for', name, ...more], { env: { PORT: '0', ...env } });
       await start(join(folder, 'current'), port);

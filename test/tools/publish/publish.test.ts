@@ -26,7 +26,7 @@ import { readConfig } from '../../../src/config/config.ts';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';
 import { openAnswers } from '../../../src/tools/publish/answers.ts';
-import { type Entry, openManifest } from '../../../src/tools/publish/manifest.ts';
+import { type ManifestEntry, openManifest } from '../../../src/tools/publish/manifest.ts';
 import { runPublish } from '../../../src/tools/publish/publish.ts';
 import type { PublishOptions } from '../../../src/tools/publish/run.ts';
 import type { SitePart } from '../../../src/tools/publish/targets.ts';
@@ -61,7 +61,7 @@ const PEOPLE = [
 ];
 
 const entriesOf = (folder: string) =>
-  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as Entry);
+  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as ManifestEntry);
 const fileOf = (folder: string, path: string) => join(folder, 'current/files', path);
 
 /** The inode and time of each file, by path. */
