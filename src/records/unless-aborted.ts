@@ -1,3 +1,5 @@
+// A wait that a signal ends: for a start, and for the promises of maps.
+
 /** What was promised, unless the signal comes first; the promise goes on, and nothing waits for it. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
