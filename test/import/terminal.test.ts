@@ -151,7 +151,7 @@ test('media prune names its steps', async () => {
     bytes: 1,
     reason: null,
   };
-  await writer.saveMedia([copy], '');
+  await writer.saveOriginals([copy], '');
   await writer.close();
   const steps = await shown(['media', 'prune', '--database-url', url]);
   expect(steps).toContain('copies that shots name as image');

@@ -6,7 +6,7 @@ import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
 import { MEMBERS } from '../../records/schemas.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Awaitable } from '../reader.ts';
-import { type MemberSql, servedText, table } from './media-statements.ts';
+import { type MemberSql, servedText, tableName } from './media-statements.ts';
 import { listStatements, PACKED } from './merge-statements.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
@@ -80,7 +80,7 @@ function withFields(kind: KindName, names: readonly string[]): string {
 /** The columns of a view keep their order, which PostgreSQL asks for, and new ones come last. */
 export function selectView({ kind, stored, names }: LackingFields, member: MemberSql): string {
   const columns = [...stored, ...names].map((name) => `${member(name)} AS "${name}"`);
-  return `SELECT ${columns.join()} FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
+  return `SELECT ${columns.join()} FROM ${tableName(kind)} WHERE family = '${KINDS[kind].family}'`;
 }
 
 /**
@@ -98,7 +98,7 @@ export function* completeRecords(
   // A record with other fields is damaged, and `vitrine check` names it.
   const before = Object.keys(MEMBERS[kind]).filter((name) => stored.includes(name));
   yield db.run(
-    `UPDATE ${table(kind)} SET record = ${withFields(kind, names)} ${ofFamily} AND ${db.memberNames} = '${before}'`,
+    `UPDATE ${tableName(kind)} SET record = ${withFields(kind, names)} ${ofFamily} AND ${db.memberNames} = '${before}'`,
   );
   if (role === 'profile')
     return yield db.run(
