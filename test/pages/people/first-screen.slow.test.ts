@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityFaults, describeInBrowser, overhang, watchCosts } from '../../support/browser.ts';
 import { startFiles } from '../../support/mirror-site.ts';
-import { folio, shot } from '../../support/records.ts';
+import { blog, folio, shot } from '../../support/records.ts';
 import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
@@ -38,7 +38,9 @@ describeInBrowser('the first screen', (eye) => {
     );
     const ada = folio(1, 'ada', { name: 'Ada Lindqvist', avatar: `${site.url}/square.png` });
     const gone = shot(9, 1, { title: 'Gone', image: 'http://127.0.0.1:9/gone.png' });
-    server = await serveHere({ DATABASE_URL: await databaseOf(ada, ...records, gone) });
+    const ida = blog(2, 'ida', { name: 'Ida Christensen' });
+    const url = await databaseOf(ada, ...records, gone, ida);
+    server = await serveHere({ DATABASE_URL: url, DIRECTORY: 'on' });
   });
 
   describe.each(WINDOWS)('of $width × $height', (viewport) => {
@@ -79,7 +81,7 @@ describeInBrowser('the first screen', (eye) => {
     },
   );
 
-  test.each(['/people/b/ada', '/people/b/ada/1', '/people/b/ada/follow'])(
+  test.each(['/people/b/ada', '/people/b/ada/1', '/people/b/ada/follow', '/people/a/ida'])(
     '%s breaks no word of the name on the smallest phone, with letters of twice the size',
     async (path) => {
       const page = await eye.open(server.url + path, {
@@ -102,6 +104,16 @@ describeInBrowser('the first screen', (eye) => {
     },
   );
 
+  test('the directory has room to type a name there, too', async () => {
+    const page = await eye.open(`${server.url}/people/b`, {
+      viewport: { width: 320, height: 640 },
+      origins: [pictures],
+    });
+    await page.evaluate("document.documentElement.style.fontSize = '32px'");
+    expect((await page.locator('#q').boundingBox())?.width).toBeGreaterThan(200);
+    expect(await overhang(page)).toBe(0);
+  });
+
   test('the page behind Follow completes the addresses, copies them and is accessible', async () => {
     const page = await eye.open(`${server.url}/people/b/ada/follow`, { origins: [pictures] });
     const address = `${server.url}/feeds/b/ada.atom`;
@@ -116,7 +128,7 @@ describeInBrowser('the first screen', (eye) => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
   });
 
-  describe('with fifteen photos of 160 KB, of which there are no copies,', () => {
+  describe('with a cover and fifteen photos of 160 KB, of which there are no copies,', () => {
     let photos: string;
     let own: LocalServer;
     beforeAll(async () => {
@@ -125,11 +137,13 @@ describeInBrowser('the first screen', (eye) => {
         .toBuffer();
       const photo = Buffer.concat([start, Buffer.alloc(160 * 1024 - start.length)]);
       const numbers = Array.from({ length: 15 }, (_, nth) => nth + 1);
-      const site = await startFiles(Object.fromEntries([0, ...numbers].map((nth) => [`/${nth}`, photo])));
+      const files = Object.fromEntries(['cover', ...numbers].map((name) => [`/${name}`, photo]));
+      const site = await startFiles({ ...files, '/avatar': start });
       photos = site.url;
       const pia = folio(1, 'pia', {
         name: 'Pia Nilsson',
-        avatar: `${site.url}/0`,
+        avatar: `${site.url}/avatar`,
+        cover_image: `${site.url}/cover`,
         bio: 'Harbours and trams.',
       });
       const shots = numbers.map((nth) =>
@@ -164,7 +178,8 @@ describeInBrowser('the first screen', (eye) => {
 
     test('prints all of them', async () => {
       const page = await eye.open(`${own.url}/people/b/pia`, { origins: [photos] });
-      await page.pdf();
+      // The dialog of a browser asks for lazy pictures first, which the PDF of the protocol does not.
+      await page.emulateMedia({ media: 'print' });
       await expect.poll(() => page.evaluate(isWhole)).toBe(true);
     });
   });
