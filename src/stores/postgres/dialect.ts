@@ -50,6 +50,10 @@ export async function queryRows<Row extends TextRow>(client: pg.ClientBase, sql:
   return (await client.query<Row>({ text: sql, rowMode: 'array' })).rows;
 }
 
+/** Work on all data takes as long as it takes, whatever limits an administrator has set for sessions. */
+export const NO_TIMEOUTS =
+  'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0';
+
 export async function inTransaction<T>(
   client: pg.Client,
   begin: string,

@@ -25,7 +25,15 @@ import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import { countRows, type TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
-import { firstValue, inTransaction, packLists, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
+import {
+  firstValue,
+  inTransaction,
+  NO_TIMEOUTS,
+  packLists,
+  packProfiles,
+  queryRows,
+  sqlAdapter,
+} from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { insertLists, type List } from './lists.ts';
 
@@ -52,7 +60,9 @@ export async function refuseOtherContents(
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
 export const migrate = (client: pg.Client, name: string, onStep = noStep): Promise<MigrationResult> =>
-  describeErrors(name, () => inTransaction(client, 'BEGIN', () => migrateLocked(client, name, onStep)));
+  describeErrors(name, () =>
+    inTransaction(client, `BEGIN; ${NO_TIMEOUTS}`, () => migrateLocked(client, name, onStep)),
+  );
 
 async function migrateLocked(
   client: pg.Client,

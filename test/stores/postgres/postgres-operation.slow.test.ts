@@ -90,6 +90,37 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect([...node.log, refused.stderr, refused.stdout].join()).not.toContain('hush');
   });
 
+  test('a role that may write, and owns no table, imports', async () => {
+    const database = await cluster.createDatabase();
+    await done(['migrate', '--database-url', cluster.url(database)]);
+    await cluster.primary.sql(
+      'CREATE ROLE writer LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO writer',
+      database,
+    );
+    const asWriter = cluster.url(database, [cluster.primary], 'writer');
+    await load(asWriter, 1);
+    expect(await done(['check', '--database-url', asWriter])).toContain('is sound');
+  });
+
+  test('an import waits for another one beyond the statement timeout of the database', async () => {
+    const { database, url } = await loaded();
+    await cluster.primary.sql(`ALTER DATABASE ${database} SET statement_timeout = '100ms'`);
+    const release = await cluster.primary.hold('SELECT FROM vitrine FOR UPDATE', database);
+    const importing = run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: url } });
+    try {
+      const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = '${database}'
+        AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '0.5 s'`;
+      const refused = importing.then(({ stderr }) => Promise.reject(new Error(stderr)));
+      await Promise.race([
+        refused,
+        until('the wait', async () => (await cluster.primary.sql(waiting))[0]?.count === '1'),
+      ]);
+    } finally {
+      await release();
+    }
+    expect(await importing).toMatchObject({ code: 0 });
+  });
+
   test('a server with few free connections is read over those available', async () => {
     const { database } = await loaded();
     await cluster.primary.sql(
