@@ -12,6 +12,13 @@ export class StoreError extends Error {
 /** There is nothing to serve yet. The sentence says which command ends that. */
 export class NoDataError extends StoreError {}
 
+/** The database cannot be reached, or is busy. That says nothing of its data. */
+export class UnavailableError extends StoreError {}
+
 /** Whether the data cannot be read, rather than the program being wrong. */
 export const isDataFault = (error: unknown) =>
   error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
+
+/** Whether there is data that may be damaged. */
+export const isUnreadable = (error: unknown) =>
+  isDataFault(error) && !(error instanceof NoDataError) && !(error instanceof UnavailableError);

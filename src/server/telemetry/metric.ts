@@ -2,7 +2,7 @@
 
 import type { Aggregator } from '@prometheus-io/client';
 import { type Observation, type Operation, PROBE, type ResponseEvent } from '../../api/http/observations.ts';
-import { isDataFault, NoDataError } from '../../stores/errors.ts';
+import { isUnreadable } from '../../stores/errors.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import type { ResponseTotals } from './data-faults.ts';
 import type { Storage } from './storage.ts';
@@ -91,12 +91,7 @@ export function createCounts() {
     },
     add,
     observe(event: Exclude<Observation, ResponseEvent>): void {
-      if (
-        event.type === 'request-failed' &&
-        isDataFault(event.error) &&
-        !(event.error instanceof NoDataError)
-      )
-        dataFaults++;
+      if (event.type === 'request-failed' && isUnreadable(event.error)) dataFaults++;
       else if (event.type === 'request-refused') refused[event.reason]++;
       else if (event.type === 'connection-refused') refusedConnections++;
     },

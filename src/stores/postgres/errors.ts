@@ -1,6 +1,6 @@
 // Errors of PostgreSQL, the driver and the network as messages for the operator.
 import { errorCode, errorMessage } from '../../records/thrown.ts';
-import { StoreError } from '../errors.ts';
+import { StoreError, UnavailableError } from '../errors.ts';
 
 /** By SQLSTATE or system code. */
 const BY_CODE: Record<string, string> = {
@@ -61,10 +61,14 @@ export const isLasting = (error: unknown) =>
 export const isQueryError = (error: unknown) =>
   NO_FREE_CONNECTION.test(errorMessage(error)) || /^(22|40|42|53300|57014|XX)/.test(errorCode(error));
 
-export const toStoreError = (name: string, error: unknown): StoreError =>
-  error instanceof StoreError
-    ? error
-    : new StoreError(`The database at ${name} ${describe(error)}.`, { cause: error });
+/** Whether what is stored is at fault: a value, a file, or a page. */
+const isDamage = (error: unknown) => /^(22|58|XX|42P01)/.test(errorCode(error));
+
+export function toStoreError(name: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const Kind = isDamage(error) ? StoreError : UnavailableError;
+  return new Kind(`The database at ${name} ${describe(error)}.`, { cause: error });
+}
 
 export async function describeErrors<T>(name: string, action: () => Promise<T>): Promise<T> {
   try {

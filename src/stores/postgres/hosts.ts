@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
-import { StoreError } from '../errors.ts';
+import { StoreError, UnavailableError } from '../errors.ts';
 import type { HostState, StoreListener } from '../reader.ts';
 import { noRow } from '../sql/migrations.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
@@ -135,14 +135,18 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
 
     isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
 
-    refusal: (failure?: string) => new StoreError(fault() ?? failure ?? BEHIND),
+    refusal(failure?: StoreError): StoreError {
+      const message = fault();
+      if (message === undefined && failure !== undefined) return failure;
+      return new UnavailableError(message ?? BEHIND);
+    },
   };
 }
 
 async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay): Promise<TextRow> {
   const tried = new Set<Host>();
   const deadline = performance.now() + WAIT_MS;
-  let failure: string | undefined;
+  let failure: StoreError | undefined;
   for (;;) {
     const host = choice.choose(tried);
     if (host === undefined) {
@@ -160,7 +164,7 @@ async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay):
       choice.update(host);
       if (host.generation >= choice.newest()) return row;
     } catch (error) {
-      failure = toStoreError(host.name, error).message;
+      failure = toStoreError(host.name, error);
       host.failed(error);
     }
   }

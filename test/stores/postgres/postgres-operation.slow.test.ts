@@ -3,16 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isUnreadable } from '../../../src/stores/errors.ts';
 import { openServed, openWriter } from '../../../src/stores/open.ts';
+import { toStoreError } from '../../../src/stores/postgres/errors.ts';
 import type { Reader, StoreEvent } from '../../../src/stores/reader.ts';
 import { fixture, ndjson, tempFolder } from '../../support/files.ts';
 import { bodyOf } from '../../support/importing.ts';
 import { type ProxyOptions, startProxy } from '../../support/postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { addressOf, generationIn, load, unready } from '../../support/postgres-world.ts';
+import { addressOf, generationIn, load, readiness, unready } from '../../support/postgres-world.ts';
 import { folio } from '../../support/records.ts';
 import { ask, done, importInto, run, startServer } from '../../support/rig.ts';
-import { until } from '../../support/stress.ts';
+import { metricsOf, until } from '../../support/stress.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   let cluster: Cluster;
@@ -255,6 +257,22 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     for (const body of await Promise.all(lookups)) expect(body).toContain('"posts":[{');
     expect(events.slice(before)).toEqual([]);
     proxy.close();
+  });
+
+  test('a lookup that fails by a lock is no fault of the data', async () => {
+    const { database, url } = await loaded();
+    const node = await startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
+    const release = await cluster.primary.hold('LOCK TABLE lists IN ACCESS EXCLUSIVE MODE', database);
+    try {
+      expect((await ask(node, addressOf('user1', true))).status).toBe(503);
+    } finally {
+      await release();
+    }
+    expect((await metricsOf(node)).get('vitrine_data_faults_total')).toBe(0);
+    expect(await readiness(node)).toEqual({ status: 'ready' });
+    await node.stop();
+    const damage = Object.assign(new Error('invalid page in block 7'), { code: 'XX001' });
+    expect(isUnreadable(toStoreError('the host', damage))).toBe(true);
   });
 
   test('profile and items of a person, of a page or a feed, are of one generation', async () => {
