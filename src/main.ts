@@ -31,6 +31,7 @@ const io: Process = {
   endBySignal: () => {
     for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
   },
+  handleOutputErrors: () => process.stdout.off('error', endOnOutputError).on('error', () => {}),
   stoppedBy: () => stoppedBy,
 };
 

@@ -78,6 +78,7 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   const run = { writer, mediaDir, config: readNotifyConfig(context), ...context };
   if (file !== undefined) {
     context.keepStdoutForData();
+    context.handleOutputErrors();
     return context.report(await takeDownList({ ...run, family: requireFamily(family), file, undo }));
   }
   const removal = createTakedownRun(run);

@@ -166,3 +166,16 @@ test('takedown of a list stops after a part of it', async () => {
   child.stdout?.once('data', () => child.kill('SIGTERM'));
   expect(await messages).toMatch(/stopped after \d+ of 50001 users: run the command again/);
 });
+
+test('takedown of a list fails if nothing reads its addresses', async () => {
+  const people = Array.from({ length: 1500 }, (_, n) => blog(n + 1, `user.${n}`));
+  const file = await databaseOf(...people);
+  const users = tempFile('gone.txt', people.map((_, n) => `user.${n}\n`).join(''));
+  const child = vitrine(['takedown', '--family', 'microblog', '--users', users], { DATABASE_URL: file });
+  child.stdout?.destroy();
+  const messages = text(child.stderr as Readable);
+  expect((await once(child, 'exit'))[0]).toBe(1);
+  expect(await messages).toBe(
+    'vitrine: cannot write to standard output: broken pipe; stopped after 1000 of 1500 users: run the command again\n',
+  );
+});

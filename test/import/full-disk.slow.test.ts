@@ -55,6 +55,23 @@ describe.skipIf(!canMount)('a full disk', () => {
     });
   });
 
+  test('a takedown of a list says how many users are taken down', async () => {
+    const people = Array.from({ length: 5000 }, (_, n) => folio(n + 1, `user.${n}`));
+    const database = await databaseOf(...people);
+    const users = tempFile('gone.txt', people.map((_, n) => `user.${n}\n`).join(''));
+    await onDisk(Math.ceil(sizeOf(database) / 1024) + 1600, async (folder) => {
+      const path = join(folder, 'site.db');
+      copyFileSync(database, path);
+      const args = ['takedown', '--family', 'portfolio', '--users', users, '--database-url', path];
+      const { code, stderr } = await spawned(args);
+      const found =
+        /^vitrine: The disk is full: nothing of this was written to \S+; stopped after (\d+) of 5000 users: run the command again\n$/;
+      expect([code, stderr]).toEqual([1, expect.stringMatching(found)]);
+      const stopped = Number(found.exec(stderr)?.[1]);
+      expect(await namesIn(path)).toHaveLength(5000 - stopped);
+    });
+  });
+
   test('does not undo what a mirror has imported: it says that notes are missing, and the next run asks again', async () => {
     const { names, answer } = crowd(90);
     const site = await startSite((request, response) => {

@@ -146,6 +146,7 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   becomeServer() {},
   stopSignal: () => new AbortController().signal,
   endBySignal() {},
+  handleOutputErrors() {},
   stoppedBy: () => undefined,
 });
 

@@ -6,7 +6,9 @@ import type { Config } from '../../config/settings.ts';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
+import { errorMessage } from '../../records/thrown.ts';
 import { userKey } from '../../records/user-name.ts';
+import { StoreError } from '../../stores/errors.ts';
 import { type Stdout, writeToStdout } from '../../stores/output.ts';
 import type { Change } from '../../stores/sql/changes.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../../stores/sql/takedowns.ts';
@@ -81,27 +83,39 @@ export async function takeDownList(run: ListRun) {
   const removal = createTakedownRun(run);
   const sum = { removed: 0, unknown: 0, known: 0, users: 0, items: 0 };
   let done = 0;
+  const describeStop = () => `stopped after ${done} of ${list.size()} users: run the command again`;
+
+  async function changePart(names: readonly string[]): Promise<void> {
+    const subjects = names.map((name) => ({ family, kind: 'user', value: userKey(name) }) as const);
+    if (undo) {
+      for (const isKnown of await writer.undoTakedowns(subjects)) sum[isKnown ? 'known' : 'unknown']++;
+      done += names.length;
+      return;
+    }
+    const { states, users, items, addresses } = await removal.takeDown(subjects);
+    done += names.length;
+    for (const state of states) sum[state]++;
+    sum.users += users;
+    sum.items += items;
+    // Before the next part: the database does not know the names any more.
+    await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout);
+  }
+
   for (const names of list.pages(AT_ONCE)) {
     // A signal arrives between two turns of the event loop only.
     await nextTurn();
     if (signal.aborted) break;
-    const subjects = names.map((name) => ({ family, kind: 'user', value: userKey(name) }) as const);
-    if (undo)
-      for (const isKnown of await writer.undoTakedowns(subjects)) sum[isKnown ? 'known' : 'unknown']++;
-    else {
-      const { states, users, items, addresses } = await removal.takeDown(subjects);
-      for (const state of states) sum[state]++;
-      sum.users += users;
-      sum.items += items;
-      // Before the next part: the database does not know the names any more.
-      await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout);
-    }
-    done += names.length;
+    await changePart(names).catch((error) => {
+      // The parts before are done.
+      throw done === 0
+        ? error
+        : new StoreError(`${errorMessage(error).replace(/\.$/, '')}; ${describeStop()}`);
+    });
     shown.show(() => `${done} of ${list.size()} users`);
   }
   const faults = [
     list.invalid() > 0 && `${counted(list.invalid(), 'line')} of the list cannot be the name of a user`,
-    done < list.size() && `stopped after ${done} of ${list.size()} users: run the command again`,
+    done < list.size() && describeStop(),
   ].filter((fault) => fault !== false);
   if (undo) {
     const { known, unknown } = sum;
