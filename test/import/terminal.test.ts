@@ -92,6 +92,7 @@ test('an import names the steps of its writing', async () => {
     'changes',
     'index of ids',
     'to the disk',
+    'looking for moved rows',
   ]);
 });
 
