@@ -128,7 +128,7 @@ async function applyRehearsal(
   return { config, notes: [] };
 }
 
-/** Browsers would show people the data of before they saved. */
+/** Otherwise browsers would show the data from before the last save. */
 const UNCACHED = { CACHE_CONTROL: 'no-cache' };
 
 /** The database of the environment, as the container has one, is not meant where files are named. */

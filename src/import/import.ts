@@ -220,7 +220,8 @@ class Adder {
   add(entry: Entry, place: number): void | Promise<void> {
     if ('problem' in entry)
       return this.#to.report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
-    if (this.#family === undefined && this.#waitingLength < MOST_WAITING) return this.#settle(entry, place);
+    if (this.#family === undefined && this.#waitingLength < MOST_WAITING)
+      return this.#holdOrAdd(entry, place);
     return this.#addKnown(entry, place);
   }
 
@@ -241,8 +242,11 @@ class Adder {
       for (const { entry, place } of this.#waiting) await this.#addKnown(entry, place);
   }
 
-  /** The order of the files is kept: of two records with the same id, the last one counts. */
-  async #settle(entry: RawEntry, place: number): Promise<void> {
+  /**
+   * Holds profiles that fit both families back until a record tells the family. The order of the files is kept: of two
+   * records with the same id, the last one counts.
+   */
+  async #holdOrAdd(entry: RawEntry, place: number): Promise<void> {
     const recognised = entry.kind === undefined ? recogniseKind(entry.value) : { kind: entry.kind };
     if ('reason' in recognised && recognised.isAmbiguous) {
       this.#waitingLength += entry.text().length;

@@ -34,7 +34,7 @@ function failAfterCommit(pattern: RegExp): void {
   });
 }
 
-/** Calls of the file system fail that `isFailing` says. */
+/** Makes the calls of the file system fail for which `isFailing` is true. */
 function failFiles<Name extends 'fsyncSync' | 'renameSync' | 'rmSync'>(
   name: Name,
   isFailing: (...args: never[]) => boolean,

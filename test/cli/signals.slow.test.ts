@@ -71,7 +71,7 @@ test.each(COMMANDS)('%s', async (_, argsOf, isWorking) => {
   expect((await checkDatabase(large)).faults).toEqual([]);
   if (args[0] !== 'restore') expect(readFileSync(file).equals(before)).toBe(true);
   else expect((await checkDatabase(file)).faults).toEqual([]);
-  // What is left of a run that was killed, one removes that comes a minute later.
+  // A run that starts a minute later removes what a killed run left.
   for (const name of namesIn(file).filter((name) => name.endsWith('.unfinished')))
     utimesSync(join(dirname(file), name), 0, Date.now() / 1000 - 61);
   if (args[0] === 'snapshot' || args[0] === 'restore')

@@ -8,7 +8,10 @@ import { type ErrorCode, RequestError } from './errors.ts';
 /** In the schema of an input: the error of a value that does not fit. A symbol, so it is not published. */
 export const FAULT = Symbol('fault');
 
-/** A value of the query with broken percent escapes. Not null: Node's parser looks at members of a repeated value. */
+/**
+ * A value of the query with broken percent escapes. A symbol, not null: Node's parser reads
+ * members of the earlier values of a repeated name.
+ */
 const BROKEN_ESCAPE = Symbol('broken escape');
 
 type Fault = ErrorCode | ((value: unknown) => ErrorCode);

@@ -1,5 +1,5 @@
-// A user's items in parts, for pages. Where a part of older items begins depends on the item's id alone, so no item
-// that comes or goes changes another part, and no item has to be counted; but for parts of the longest records.
+// A user's items in parts, for pages. Where a part of older items begins depends on the item's id alone. So an item that is
+// added or removed changes no other part, and nothing is counted. Only parts that MOST_BYTES cuts may move.
 import { computeEtag } from '../../records/etag.ts';
 import { type Family, ITEM_CAP } from '../../records/kinds.ts';
 import { type Answer, type History, type ItemSize, MOST_BYTES, type Reader } from '../../stores/reader.ts';
@@ -118,8 +118,8 @@ export async function readItem(store: Reader, family: Family, userKey: string, i
 function findBorder(
   items: readonly { id: string }[],
   isBorder: (id: string) => boolean,
-  least: number,
+  minimum: number,
 ): number | undefined {
-  const found = items.findIndex(({ id }, nth) => nth >= least && isBorder(id));
+  const found = items.findIndex(({ id }, nth) => nth >= minimum && isBorder(id));
   return found === -1 ? undefined : found;
 }

@@ -40,7 +40,7 @@ export interface Template {
 
 interface RenderedReply {
   readonly text: string;
-  /** Something that belongs to it could not be read, but may be there the next time: its ETag is another one. */
+  /** A part of it could not be read. The response gets an ETag that no later one has, so that clients ask again. */
   readonly isIncomplete?: boolean;
 }
 

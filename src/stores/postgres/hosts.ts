@@ -148,14 +148,7 @@ async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay):
   const deadline = performance.now() + WAIT_MS;
   let failure: StoreError | undefined;
   for (;;) {
-    const host = choice.choose(tried);
-    if (host === undefined) {
-      // Wait for a host to return; fail at once if all have been down for longer.
-      if (choice.isLost() || performance.now() > deadline) throw choice.refusal(failure);
-      await pause(PAUSE_MS);
-      tried.clear();
-      continue;
-    }
+    const host = choice.choose(tried) ?? (await waitForHost());
     tried.add(host);
     try {
       const [row] = await host.query(query);
@@ -166,6 +159,17 @@ async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay):
     } catch (error) {
       failure = toStoreError(host.name, error);
       host.failed(error);
+    }
+  }
+
+  /** Then hosts that failed are tried again. It fails at once if all have been down for longer. */
+  async function waitForHost(): Promise<Host> {
+    for (;;) {
+      if (choice.isLost() || performance.now() > deadline) throw choice.refusal(failure);
+      await pause(PAUSE_MS);
+      tried.clear();
+      const host = choice.choose(tried);
+      if (host !== undefined) return host;
     }
   }
 }

@@ -30,7 +30,7 @@ export interface ChangeSet {
 const MOST_CHANGES = 100_000;
 
 export interface ChangeOptions {
-  /** Also users for which only items changed that are too old for the list. Archives of feeds have them. */
+  /** Also list users whose only changes are in items that are too old for the list. Pages of older items show those. */
   readonly withOldItems?: boolean;
 }
 

@@ -98,7 +98,7 @@ export function statementsFor(family: Family) {
           GROUP BY kind, id HAVING count(*) > 1) AS repeated
         JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
 
-    /** A name stays with its current owner unless the import renames them; of two new users, the first gets it. */
+    /** A name stays with its current owner unless the same import renames that owner; of two new users, the first gets it. */
     clashes: (replace: boolean) => selectClashes(family, profileKind, replace),
     keptNames: selectKeptNames(family, profileKind),
 

@@ -41,7 +41,10 @@ export interface SqliteReader extends Reader {
   newestMark(): string | undefined;
   /** Whether all takedowns of the database with this newest mark are in force here. */
   hasMark(mark: string): boolean;
-  /** Holds what is read now, or lets it go. To begin another read, SQLite takes the log at the path for that of its file. */
+  /**
+   * Holds what is read now, or lets it go. If another file has taken the path, the next transaction would read that file's
+   * log: so this one is held.
+   */
   hold(isHeld: boolean): void;
 }
 

@@ -20,11 +20,11 @@ const address: Check = {
   name: 'address',
   advice: 'Pass the path on with its prefix, and send front-ends to the address that answers.',
   async run(site) {
-    const { found, first, given, path, origin, variant, user, items, published } = site;
+    const { found, first, given, path, base, variant, user, items, published } = site;
     if (!found) return first instanceof SiteError ? unreachable(first) : notVitrine(first);
     if (path !== given && path === given + given)
       return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
-    const place = `variant ${variant} at ${origin.origin}${path}`;
+    const place = `variant ${variant} at ${base.origin}${path}`;
     if (user === undefined) return ok(`${place}; no existing user is known`);
     const list = objectIn(await site.send(items)) ?? {};
     const { collection } = VARIANTS[variant];

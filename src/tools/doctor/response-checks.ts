@@ -126,10 +126,10 @@ const pictures: Check = {
   advice:
     'Pass /media/ on like everything else, or serve it as printed. Missing files: `vitrine media check`. Another public address: set MEDIA_URL, then `vitrine media relink`.',
   needsUser: true,
-  async run({ send, profile, items, user, origin }) {
+  async run({ send, profile, items, user, base }) {
     const url = copyIn(await send(profile)) ?? copyIn(await send(items));
     if (url === undefined) return ok(`the data of ${quoted(user)} names no copied pictures`);
-    if (url.origin !== origin.origin) return judgeOrigin(url, origin);
+    if (url.origin !== base.origin) return judgeOrigin(url, base);
     return judgeCopy(await send(url.pathname, { accept: 'image/*' }, 'HEAD'), url);
   },
 };
@@ -143,7 +143,7 @@ const copyIn = (response: HttpResponse): URL | undefined =>
 const fileName = ({ pathname }: URL) => pathname.slice(pathname.lastIndexOf('/') + 1);
 
 /** Only the address under examination is asked. */
-function judgeOrigin(url: URL, { protocol, hostname }: ExaminedSite['origin']): Finding {
+function judgeOrigin(url: URL, { protocol, hostname }: ExaminedSite['base']): Finding {
   if (isPrivate(url.hostname) && !isPrivate(hostname))
     return broken(`copies are named under ${quoted(url.origin)}, which visitors cannot reach`);
   if (url.protocol === 'http:' && protocol === 'https:')
@@ -234,7 +234,7 @@ async function allowance(
 /** Of a network for documentation (RFC 5737). */
 const unusedAddress = () => `203.0.113.${1 + Math.floor(Math.random() * 254)}`;
 
-function trustsClients({ origin: { hostname } }: ExaminedSite) {
+function trustsClients({ base: { hostname } }: ExaminedSite) {
   const text = 'Vitrine believes an X-Forwarded-For that the client sent';
   // From the machine of the proxy, the client is one of those that may say so.
   if (isPrivate(hostname)) return suggestion(`${text}, but from here that may be right: run this elsewhere`);

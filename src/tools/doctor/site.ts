@@ -79,7 +79,7 @@ export async function examineSite(
     found: match !== undefined,
     /** The response at the address as it was given. Only a failure leaves it out. */
     first: probes[0]?.response ?? (failure as SiteError),
-    origin: base,
+    base,
     /** The path that was given, and the one where the variant answers. */
     given,
     path,
@@ -214,7 +214,7 @@ export interface Finding {
   readonly advice?: string | undefined;
   /** Whether the remedy is shown although nothing is known to be broken. */
   readonly suggest?: boolean;
-  /** Whether the site counts as unchecked. Other things that could not be found out are harmless. */
+  /** The check was not made at all: the exit code is 1. Other results that are unclear do not count. */
   readonly unchecked?: boolean;
 }
 

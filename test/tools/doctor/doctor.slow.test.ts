@@ -242,7 +242,9 @@ describe('a deployment with a rate limit', () => {
       return { status: 404, headers: {}, body: Buffer.from(''), all: () => [`"default";r=${left};t=60`] };
     };
     const origin = new URL('https://profiles.example.org');
-    const finding = await check.run(siteWith({ send, lookups: () => LOOKUPS, unusedName: 'nobody', origin }));
+    const finding = await check.run(
+      siteWith({ send, lookups: () => LOOKUPS, unusedName: 'nobody', base: origin }),
+    );
     expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
   });
 });
@@ -280,7 +282,7 @@ test.each<[what: string, url: string, headers: Record<string, string>, state: st
     all: (name) => [(headers as Record<string, string>)[name] ?? ''],
   });
   const check = CHECKS.find(({ name }) => name === 'pictures') as (typeof CHECKS)[number];
-  const finding = await check.run(siteWith({ send, origin, user: 'ada', ...LOOKUPS }));
+  const finding = await check.run(siteWith({ send, base: origin, user: 'ada', ...LOOKUPS }));
   expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
 });
 
