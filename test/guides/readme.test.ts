@@ -94,9 +94,8 @@ describe('tables and outputs are up to date', () => {
 
 describe('nothing is missing', () => {
   test.each(program.commands.map((command) => [command.name(), command] as const))(
-    'vitrine %s and its options',
-    (name, command) => {
-      expect(readPage('README.md')).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
+    'the options of vitrine %s',
+    (_, command) => {
       for (const { long } of [command, ...command.commands].flatMap(({ options }) => options))
         if (!flagsOfSettings.includes(String(long))) expect(allPages).toContain(long);
     },

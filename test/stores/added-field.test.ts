@@ -122,3 +122,12 @@ test('a view that was lost is no lack of fields', async () => {
   executeSql(url, 'DROP VIEW posts');
   expect(await done(['check', '--database-url', url])).toContain('is sound');
 });
+
+test('a damaged record stays as it is, and the others get the fields', async () => {
+  executeSql(url, "UPDATE items SET record = '{\"id\"' WHERE family = 'microblog' AND id = 109815");
+  await done(['migrate', '--database-url', url]);
+  const { stderr } = await run(['check', '--database-url', url]);
+  expect(stderr).toContain(
+    'is not sound: 1 records are filed under values they do not hold (microblog "109815")',
+  );
+});

@@ -95,11 +95,11 @@ export function* completeRecords(
   const { family, role } = KINDS[kind];
   const served = hasCopies ? servedText(kind, db.member) : 'record';
   const ofFamily = `WHERE family = '${family}'`;
-  // A record with other fields is damaged, and `vitrine check` names it.
+  // Any other record is damaged, stays as it is, and is named by `vitrine check`.
   const before = Object.keys(MEMBERS[kind]).filter((name) => stored.includes(name));
-  yield db.run(
-    `UPDATE ${tableName(kind)} SET record = ${withFields(kind, names)} ${ofFamily} AND ${db.memberNames} = '${before}'`,
-  );
+  yield db.run(`
+    UPDATE ${tableName(kind)} SET record = ${withFields(kind, names)}
+    ${ofFamily} AND CASE WHEN json_valid(record) THEN ${db.memberNames} = '${before}' ELSE false END`);
   if (role === 'profile')
     return yield db.run(
       `UPDATE profiles SET (served, etag, packed) = (
