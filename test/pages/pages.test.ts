@@ -29,12 +29,6 @@ const html = async (of: LocalServer = server) => (await ask(of, '/')).body;
 const configurationIn = (page: string) =>
   JSON.parse(/<script id="configuration"[^>]*>([^<]*)<\/script>/.exec(page)?.[1] as string);
 
-test('the types of the card name every variant', () => {
-  const types = readFileSync(join(WEB, 'embed.d.ts'), 'utf8');
-  const [, union = ''] = /^ {2}variant\?: (.*) \| undefined;$/m.exec(types) ?? [];
-  expect(union.split(' | ')).toEqual(VARIANT_NAMES.map((name) => `'${name}'`));
-});
-
 test('the page may load files of this server only', async () => {
   const { headers, body } = await ask(server, '/');
   expect(headers['content-security-policy']).toBe(

@@ -12,7 +12,7 @@
  * Parts: card, cover, avatar, name, bio, counts, items, item.
  */
 export interface VitrineProfileAttributes {
-  /** The variant's base address; several, separated by spaces, are tried in turn. Default: a, b or c beside embed.js. */
+  /** The variant's base address; several, separated by spaces, are tried in turn. Default: the variant's name beside embed.js. */
   base?: string | undefined;
   /** Default: b. */
   variant?: 'a' | 'b' | 'c' | undefined;

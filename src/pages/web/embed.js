@@ -143,7 +143,8 @@ class VitrineProfile extends HTMLElement {
     const count = Math.min(Math.max(Number.parseInt(this.items || '6', 10) || 0, 0), 15);
     this.#showLoading(user, variant, count);
     try {
-      if (variant === undefined) throw fail('The attribute `variant` must be a, b or c.');
+      if (variant === undefined)
+        throw fail(`The attribute \`variant\` must be one of ${Object.keys(VARIANTS).join(', ')}.`);
       if (user === '') throw fail('The attribute `user` is missing.');
       const bases = this.base.match(/\S+/g) ?? [new URL(letter, ROOT).href];
       const [base, profile, items] = await load(bases, variant, user, count, signal);

@@ -1,11 +1,15 @@
-// The types of records and bodies, which are served as /types.d.ts and are the package's `vitrine/types`. They say what the
-// schemas say: `-u` writes them again.
+// The types that are served: of records and bodies, which are the package's `vitrine/types` as well, and of the card. They say
+// what the schemas and the table of variants say: `-u` writes them again.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TObject } from '@sinclair/typebox';
 import { expect, test } from 'vitest';
 import { ERROR_CODES, ErrorBody } from '../../../src/api/http/errors.ts';
 import { MicroblogProfile, PortfolioProfile, Post, Shot } from '../../../src/records/schemas.ts';
-import { VARIANTS } from '../../../src/variants.ts';
+import { VARIANT_NAMES, VARIANTS } from '../../../src/variants.ts';
+import { ROOT } from '../../support/files.ts';
 
+const WEB = join(ROOT, 'src/pages/web');
 const ITEMS = { microblog: 'Post', portfolio: 'Shot' };
 const STRING = () => 'string';
 
@@ -26,7 +30,15 @@ test('types.d.ts has each member of each schema, and its description', async () 
     `export type ErrorCode =\n${ERROR_CODES.map((code) => `  | '${code}'`).join('\n')};`,
     declare('ApiError', ErrorBody, (name) => (name === 'code' ? 'ErrorCode' : 'string')),
   ].join('\n\n');
-  await expect(`${types}\n`).toMatchFileSnapshot('../../../src/pages/web/types.d.ts');
+  await expect(`${types}\n`).toMatchFileSnapshot(join(WEB, 'types.d.ts'));
+});
+
+test('embed.d.ts, the types of the card, has each variant', async () => {
+  const types = readFileSync(join(WEB, 'embed.d.ts'), 'utf8');
+  const union = VARIANT_NAMES.map((name) => `'${name}'`).join(' | ');
+  await expect(types.replace(/(?<=^ {2}variant\?: ).*(?= \| undefined;$)/m, union)).toMatchFileSnapshot(
+    join(WEB, 'embed.d.ts'),
+  );
 });
 
 function declare(name: string, schema: TObject, typeOf: (member: string) => string): string {

@@ -139,7 +139,7 @@ describeInBrowser('the card', (eye) => {
     const states = [
       ['base="BASE/b" user="nobody"', 'No user named “nobody”.'],
       ['base="BASE/b"', 'The attribute `user` is missing.'],
-      ['base="BASE/b" variant="z" user="ada"', 'The attribute `variant` must be a, b or c.'],
+      ['base="BASE/b" variant="z" user="ada"', 'The attribute `variant` must be one of a, b, c.'],
       ['base="http://[" user="ada"', 'The attribute `base` is not a valid address.'],
       [
         'base="BASE/a" variant="b" user="ada"',
