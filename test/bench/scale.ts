@@ -17,12 +17,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import Database from 'better-sqlite3';
 import { havePostgres, startCluster } from '../support/postgres-rig.ts';
 import { execute } from './contenders.ts';
 import { load, type Target } from './load.ts';
 import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
 
 const LOAD_SECONDS = 3;
+/** A user has about 20 published files, and each takes a block of the disk. */
+const MOST_PUBLISHED = 10_000;
 
 /** The cells of a row, by its name. */
 type Column = Map<string, string>;
@@ -70,7 +73,10 @@ async function measureSize(folder: string, users: number): Promise<Column> {
   await writeNight(records, night);
   column.set('records as NDJSON', megabytes(statSync(records).size));
   const run = (...args: string[]) =>
-    measure(folder, ['--database-url', database, ...args], { SQLITE_TMPDIR: temporary });
+    measure(folder, ['--database-url', database, ...args], {
+      SQLITE_TMPDIR: temporary,
+      PUBLIC_URL: 'https://people.example.org',
+    });
   const own = () => sizeOf(records) + sizeOf(night);
 
   const first = await measureCommand(run, 'import', records);
@@ -89,6 +95,19 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     shown(await measureCommand(run, 'takedown', '--family', 'portfolio', firstUser(records))),
   );
   await measureServing(column, database);
+  if (users <= MOST_PUBLISHED) {
+    // Beside the folder that is looked through meanwhile.
+    const published = await measureCommand(
+      run,
+      'publish',
+      '--for',
+      'nginx',
+      '--quiet',
+      `${folder}-published`,
+    );
+    column.set('publish', shown(published));
+  }
+  column.set('migrate --compact', shown(await measureCommand(run, 'migrate', '--compact')));
   if (havePostgres) await measurePostgres(column, records, night);
   return column;
 }
@@ -151,20 +170,22 @@ const folderSize = (folder: string): number =>
   );
 
 async function measureServing(column: Column, database: string): Promise<void> {
-  const list: Target = { before: '', ...(await writeAddresses(database, '/shots')) };
+  const users = readUsers(database);
+  const lists = writeAddresses(`${database}-lists.txt`, users, (user) => `/b/api/username/${user}/shots`);
+  const pages = writeAddresses(`${database}-pages.txt`, users, (user) => `/people/b/${user}`);
   const one = await startScaled(database, {});
   column.set('start to the first response', `${Math.round(one.startMs)} ms`);
-  if (dropCaches()) column.set('lists, cold page cache: responses/s', await rate([one], list));
+  if (dropCaches()) column.set('lists, cold page cache: responses/s, CPU each', await rate(one, lists));
   pageIn(one);
-  column.set('lists, warm: responses/s, CPU each', await rate([one], list));
+  column.set('lists, warm: responses/s, CPU each', await rate(one, lists));
+  column.set("people's pages, warm: responses/s, CPU each", await rate(one, pages));
   await stop(one);
   const two = await startScaled(database, { WORKERS: '2' });
-  pageIn(one.child.exitCode === null ? one : two);
-  column.set('lists, WORKERS=2: responses/s', await rate([two], list));
+  column.set('lists, WORKERS=2: responses/s, CPU each', await rate(two, lists));
   await stop(two);
 }
 
-async function rate([server]: readonly [Server], target: Target): Promise<string> {
+async function rate(server: Server, target: Target): Promise<string> {
   const before = cpuTime(server.child.pid);
   const { requests, seconds, failed, refused } = await load(server.port, target, LOAD_SECONDS, 7);
   const cpu = (cpuTime(server.child.pid) - before) / requests;
@@ -172,18 +193,25 @@ async function rate([server]: readonly [Server], target: Target): Promise<string
   return `${Math.round(requests / seconds).toLocaleString('en')}, ${cpu.toFixed(0)} µs`;
 }
 
-/** An address for each of some users, spread over all of them. */
-async function writeAddresses(database: string, after: string): Promise<Pick<Target, 'users' | 'addresses'>> {
-  const { default: Database } = await import('better-sqlite3');
+/** The names of some users, spread over all of them. */
+function readUsers(database: string): string[] {
   const db = new Database(database, { readonly: true });
-  const names = db
-    .prepare<[], string>("SELECT user_key FROM profiles WHERE family = 'portfolio' ORDER BY etag LIMIT 20000")
-    .pluck()
-    .all();
-  db.close();
-  const file = `${database}${after.replaceAll('/', '-')}.txt`;
-  writeFileSync(file, names.map((name) => `/b/api/username/${encodeURIComponent(name)}${after}\n`).join(''));
-  return { users: names.length, addresses: file };
+  try {
+    return db
+      .prepare<[], string>(
+        "SELECT user_key FROM profiles WHERE family = 'portfolio' ORDER BY etag LIMIT 20000",
+      )
+      .pluck()
+      .all();
+  } finally {
+    db.close();
+  }
+}
+
+/** Writes an address for each user to the file. */
+function writeAddresses(file: string, users: readonly string[], address: (user: string) => string): Target {
+  writeFileSync(file, users.map((user) => `${address(encodeURIComponent(user))}\n`).join(''));
+  return { before: '', users: users.length, addresses: file };
 }
 
 /** Only root may. */
