@@ -9,7 +9,7 @@ import type { OriginalState } from '../../stores/sql/media.ts';
 import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../remote/each.ts';
-import { createFileClient, type FileClient, isAddressTooLong } from '../remote/file-client.ts';
+import { createFileClient, isAddressTooLong, refusal } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
@@ -74,8 +74,8 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   try {
     report.step('looking for pictures in records', UNKNOWN_SIZE);
     await listOriginals(listing, archive).finally(archive.close);
-    const total = originals.size();
-    const run = createRun({ report, signal, total });
+    const run = createRun({ report, signal, total: originals.size() });
+    const total = originals.size() + outcomes.counts.notNamed;
     const shrinker = createShrinker({ loadShrink, ...options, ...listing, run, report });
     const relinked = await fetchAndLink({ ...listing, run, report, shrinker });
     const result = {
@@ -113,8 +113,18 @@ async function listOriginals(listing: Listing, archive: Archive): Promise<void> 
     if (copy !== undefined) {
       if (copy !== entry) await saver.add(copy);
       outcomes.counts.present++;
-    } else if (!isCopyAddress(entry.url, options)) originals.want(entry.url);
+    } else if (!isCopyAddress(entry.url, options) && !isRefusedAgain(entry, listing))
+      originals.want(entry.url);
   }
+}
+
+/** An address that may not be asked for, as before, has its reason in the database already. There may be as many as records. */
+function isRefusedAgain(entry: OriginalState, { options, outcomes }: Listing): boolean {
+  if (entry.reason === null) return false;
+  const refused = refusal(entry.url, namedHosts(options));
+  if (refused?.kind !== 'notNamed' || refused.reason !== entry.reason) return false;
+  outcomes.add(entry, 'notNamed');
+  return true;
 }
 
 /** The entry of an original that has its copy in the folder. */
@@ -157,15 +167,13 @@ async function fetchOriginals(fetch: Fetch): Promise<void> {
   using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-media' });
   const client = createFileClient({
     hosts,
-    sites: options.sites,
-    named: options.mediaHosts,
-    option: HOSTS_OPTION,
+    ...namedHosts(options),
     maxBytes: options.maxFile,
     signal: run.signal,
   });
   await run.each(originals.queues(), options.concurrency, async (url) => {
     try {
-      const { entry, outcome } = await fetchOriginal(url, client, fetch);
+      const { entry, outcome } = await fetchOriginal(url, client.fetch, fetch);
       outcomes.add(entry, outcome);
       if (!isAddressTooLong(url)) await saver.add(entry);
     } catch (error) {
@@ -175,14 +183,23 @@ async function fetchOriginals(fetch: Fetch): Promise<void> {
   });
 }
 
+const namedHosts = ({ sites, mediaHosts }: FetchOptions) => ({
+  sites,
+  named: mediaHosts,
+  option: HOSTS_OPTION,
+});
+
+type FetchFile = ReturnType<typeof createFileClient>['fetch'];
+
 interface FetchedOriginal {
   readonly entry: OriginalState;
   readonly outcome: FetchOutcome;
 }
 
-async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<FetchedOriginal> {
-  if (client.refusal(url) === undefined && fetch.quota.left <= 0) throw new QuotaReached();
-  const fetched = await client.fetch(url, fileReceiver(fetch));
+async function fetchOriginal(url: string, fetchFile: FetchFile, fetch: Fetch): Promise<FetchedOriginal> {
+  if (fetch.quota.left <= 0 && refusal(url, namedHosts(fetch.options)) === undefined)
+    throw new QuotaReached();
+  const fetched = await fetchFile(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
   if (!('reason' in received)) {
     const { file, bytes, isNew } = received;

@@ -38,34 +38,36 @@ const HEADERS = { accept: 'image/*, */*;q=0.5', 'accept-encoding': 'identity' };
 /** Whether a database can store it. */
 export const isAddressTooLong = (address: string) => Buffer.byteLength(address) > LONGEST_ADDRESS;
 
-export type FileClient = ReturnType<typeof createFileClient>;
+const isSiteOf = ({ host }: URL, sites: readonly URL[]) => sites.some((site) => site.host === host);
 
-export function createFileClient({ hosts, sites, named, option, maxBytes, signal }: FileClientOptions) {
-  const isSite = ({ host }: URL) => sites.some((site) => site.host === host);
+type NamedHosts = Pick<FileClientOptions, 'sites' | 'named' | 'option'>;
 
-  function refuse(url: URL | null): FetchFailure | undefined {
-    if (url === null || !/^https?:$/.test(url.protocol))
-      return { reason: 'not an http or https address', kind: 'failed' };
-    if (isSite(url) || isNamed(url, named)) return undefined;
-    return { reason: `${url.host} is not named by ${option}`, kind: 'notNamed' };
-  }
+function refuse(url: URL | null, { sites, named, option }: NamedHosts): FetchFailure | undefined {
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return { reason: 'not an http or https address', kind: 'failed' };
+  if (isSiteOf(url, sites) || isNamed(url, named)) return undefined;
+  return { reason: `${url.host} is not named by ${option}`, kind: 'notNamed' };
+}
 
-  /** Why an address must not be asked for; undefined if it may. */
-  const refusal = (address: string): FetchFailure | undefined =>
-    isAddressTooLong(address)
-      ? { reason: `the address is longer than ${LONGEST_ADDRESS} bytes`, kind: 'failed' }
-      : refuse(URL.parse(address));
+/** Why an address must not be asked for; undefined if it may. */
+export const refusal = (address: string, named: NamedHosts): FetchFailure | undefined =>
+  isAddressTooLong(address)
+    ? { reason: `the address is longer than ${LONGEST_ADDRESS} bytes`, kind: 'failed' }
+    : refuse(URL.parse(address), named);
+
+export function createFileClient(options: FileClientOptions) {
+  const { hosts, sites, maxBytes, signal } = options;
 
   /** The reader sees the body of each response that is a 200, also of one that breaks off and is then repeated. */
   async function fetchFile<Body>(address: string, read: BodyReader<Body>): Promise<FileResult<Body>> {
-    const refused = refusal(address);
+    const refused = refusal(address, options);
     if (refused !== undefined) return refused;
     const start = new URL(address);
     const ask = (url: URL, path: string) => {
-      const failure = refuse(url);
+      const failure = refuse(url, options);
       if (failure?.kind === 'notNamed') throw new HostNotNamed(failure.reason, 'answer');
       if (failure !== undefined) throw new SiteError(failure.reason, 'answer');
-      const host = hosts.find(url, isSite(url) ? undefined : lookupPublic);
+      const host = hosts.find(url, isSiteOf(url, sites) ? undefined : lookupPublic);
       return host.ask((client) => client.receive({ path, headers: HEADERS }, read, maxBytes));
     };
     try {
@@ -79,7 +81,7 @@ export function createFileClient({ hosts, sites, named, option, maxBytes, signal
     }
   }
 
-  return { fetch: fetchFile, refusal };
+  return { fetch: fetchFile, refusal: (address: string) => refusal(address, options) };
 }
 
 const isNamed = ({ host, hostname, port, protocol }: URL, hosts: readonly string[]) =>

@@ -55,6 +55,21 @@ async function fetchOne(answer: Files[string], run: Partial<FetchOptions> = {}) 
 }
 
 describe('a fetch', () => {
+  test('saves once that a host is not named, and asks it when it is', async () => {
+    const host = await startFiles({ '/a': png('a') });
+    const store = await withAvatars(`${host.url}/a`, 'https://elsewhere.example/a');
+    const mediaDir = join(tempFolder(), 'media');
+    await using writer = await openWriter(store);
+    const saveOriginals = vi.spyOn(writer, 'saveOriginals');
+    for (const saves of [1, 1]) {
+      const { result } = await fetchInto(store, [], { mediaDir, writer });
+      expect([result.total, result.originals.notNamed]).toEqual([2, 2]);
+      expect(saveOriginals).toHaveBeenCalledTimes(saves);
+    }
+    const { originals } = await fetchInto(store, [host.host], { mediaDir, writer });
+    expect(originals).toMatchObject({ fetched: 1, notNamed: 1 });
+  });
+
   test('that is ended by a signal while it links is linked by the next', async () => {
     const host = await startFiles({ '/a': png('a') });
     const store = await withAvatars(`${host.url}/a`);
