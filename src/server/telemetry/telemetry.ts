@@ -33,7 +33,8 @@ export function createTelemetry(config: Config, log: Logger) {
       const { arrived } = event.request;
       const ms = arrived === undefined ? 0 : performance.now() - arrived;
       counts.add(event, ms / 1000);
-      if (config.accessLog || ms >= slow) events.logResponse(event, ms);
+      const isLogged = config.accessLog && event.operation.name !== 'probe';
+      if (isLogged || ms >= slow) events.logResponse(event, ms);
     },
     stop: events.stop,
   };

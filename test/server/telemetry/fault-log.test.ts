@@ -14,7 +14,7 @@ import { fixture } from '../../support/files.ts';
 import { executeSql } from '../../support/importing.ts';
 import { ask, databaseOf } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
-import { type LogLine, linesOf } from '../../support/stress.ts';
+import { adminOf, type LogLine, linesOf } from '../../support/stress.ts';
 
 interface FaultLine extends LogLine {
   readonly err: { readonly type: string; readonly message: string; readonly stack?: string };
@@ -105,6 +105,14 @@ test('a server whose data cannot be read logs two lines a second at most, whatev
   expect(total(lines)).toBe(failed.length);
   expect(lines.length).toBeLessThanOrEqual(2 * (seconds + 1));
   expect(lines[0]).toMatchObject({ url: '/a/api/?user=ada', id: failed[0]?.headers['x-request-id'] });
+});
+
+test('the access log has no line of a probe or a scrape', async () => {
+  const server = await serveHere({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
+  for (const path of ['/metrics', '/readyz', '/nothing']) await ask(adminOf(server), path);
+  for (const path of ['/readyz', '/healthz', '/a/api/?user=ada']) await ask(server, path);
+  const requests = linesOf(server).filter(({ msg }) => msg === 'request');
+  expect(requests.map(({ url }) => url)).toEqual(['/a/api/?user=ada']);
 });
 
 describe('an answer that cannot be written', () => {
