@@ -56,7 +56,7 @@ beforeAll(async () => {
 
 test('routes: base addresses have settings, and lists have their member', async () => {
   const shots = json(await ask(at(), '/b/api/username/ada/shots')).Shots;
-  expect(json(await ask(at(), '/y/api/username/ada/shots'))).toEqual({ Works: shots });
+  expect(json(await ask(at(), '/y/api/username/ada/shots'))).toEqual({ Pieces: shots });
   const { posts } = json(await ask(at(), '/a/api/?user=ada&post=true'));
   expect(json(await ask(at(), '/z/u/ada/all'))).toEqual({ notes: posts });
   expect(json(await ask(at(), '/z/u/ada')).username).toBe('ada');
@@ -82,7 +82,7 @@ test('the explorer and the card', async () => {
   const [, configuration = ''] = /<script id="configuration"[^>]*>(.*?)<\/script>/s.exec(body) ?? [];
   const lookups = { profile: '/u/:username', items: '/u/:username/all' };
   expect(JSON.parse(configuration).variants.slice(-2)).toMatchObject([
-    { name: 'y', path: '/y', family: 'portfolio', collection: 'Works' },
+    { name: 'y', path: '/y', family: 'portfolio', collection: 'Pieces' },
     { name: 'z', path: '/z', family: 'microblog', collection: 'notes', ...lookups },
   ]);
   const row = { ...lookups, list: 'notes', item: 'post', total: 'totalPost' };

@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 const LACKS =
-  /has (posts|portfolio profiles) without the field (language|rank), which is new: run `vitrine migrate`/;
+  /has (posts|portfolio profiles) without the field (made_up|made_up_first), which is new: run `vitrine migrate`/;
 
 function select(path: string, sql: string): unknown[][] {
   const db = new Database(path, { readonly: true });
@@ -49,7 +49,7 @@ test('a server names the command that adds it, and serves it after that', async 
   await expect(async () => reader.items('microblog', 'ada', 'posts')).rejects.toThrow(LACKS);
   await done(['migrate', '--database-url', url]);
   const list = await reader.items('microblog', 'ada', 'posts');
-  expect(JSON.parse(String(list?.body)).posts[0]).toMatchObject({ language: '' });
+  expect(JSON.parse(String(list?.body)).posts[0]).toMatchObject({ made_up: '' });
   await reader.close();
 });
 
@@ -69,13 +69,13 @@ test('what is stored is then what an import of the same records would store', as
 test('SQL tools find new fields as the last columns of the view', async () => {
   await done(['migrate', '--database-url', url]);
   const columns = select(url, "SELECT name FROM pragma_table_info('posts')").flat();
-  expect(columns.slice(16)).toEqual(['language', 'translated', 'shares']);
-  expect(select(url, 'SELECT DISTINCT language FROM posts')).toEqual([['']]);
+  expect(columns.slice(-3)).toEqual(['made_up', 'made_up_too', 'made_up_last']);
+  expect(select(url, 'SELECT DISTINCT made_up FROM posts')).toEqual([['']]);
 });
 
 test('an import adds it to all records', async () => {
   expect((await run(['check', '--database-url', url])).stderr).toMatch(LACKS);
-  const input = '{"id":"4711","username":"new","Likes":"1","rank":"1"}';
+  const input = '{"id":"4711","username":"new","Likes":"1","made_up_first":"1"}';
   await done(['import', '--database-url', url, '-'], { input });
   expect(await done(['check', '--database-url', url])).toContain('is sound');
 });
@@ -113,7 +113,7 @@ test('a snapshot from before the field can be restored', async () => {
 test('a program that does not know the field refuses the database', () => {
   const { stderr } = spawnSync(process.execPath, [PROGRAM, 'check', '--database-url', fresh]);
   expect(String(stderr)).toMatch(
-    /was made by a newer version of Vitrine \(its posts have the field language\)/,
+    /was made by a newer version of Vitrine \(its posts have the field made_up\)/,
   );
 });
 

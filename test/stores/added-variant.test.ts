@@ -12,8 +12,8 @@ async function earlier(): Promise<string> {
   const url = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   const db = new Database(url);
   db.exec(`
-    DELETE FROM lists WHERE collection IN ('Works', 'notes');
-    DELETE FROM list_names WHERE collection IN ('Works', 'notes')`);
+    DELETE FROM lists WHERE collection IN ('Pieces', 'notes');
+    DELETE FROM list_names WHERE collection IN ('Pieces', 'notes')`);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
   return url;
@@ -24,18 +24,18 @@ beforeEach(async () => {
   url = await earlier();
 });
 
-const LACKS = /has no lists called (Works|notes) yet, which a new variant serves: run `vitrine migrate`/;
+const LACKS = /has no lists called (Pieces|notes) yet, which a new variant serves: run `vitrine migrate`/;
 
 test('a server names the command that makes the lists, and serves them after it', async () => {
   const reader = await openServed(url, () => {});
-  await expect(async () => reader.items('portfolio', 'ada', 'Works')).rejects.toThrow(LACKS);
+  await expect(async () => reader.items('portfolio', 'ada', 'Pieces')).rejects.toThrow(LACKS);
   await done(['migrate', '--database-url', url]);
   const [shots, works] = [
     await reader.items('portfolio', 'ada', 'Shots'),
-    await reader.items('portfolio', 'ada', 'Works'),
+    await reader.items('portfolio', 'ada', 'Pieces'),
   ];
   expect(works?.etag).toBe(shots?.etag);
-  expect(JSON.parse(String(works?.body)).Works).toEqual(JSON.parse(String(shots?.body)).Shots);
+  expect(JSON.parse(String(works?.body)).Pieces).toEqual(JSON.parse(String(shots?.body)).Shots);
   await reader.close();
   expect(await done(['check', '--database-url', url])).toContain('is sound');
 });

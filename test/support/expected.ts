@@ -1,12 +1,17 @@
-// Expected responses, written from the specification without using code of src/.
+// Expected responses, written from the specification and its samples without using code of src/.
 
+import { readFileSync } from 'node:fs';
+import { fixture } from './files.ts';
+
+const { microblog, portfolio } = JSON.parse(readFileSync(fixture('examples.json'), 'utf8'));
+const membersOf = (sample: object) => Object.keys(sample).join(' ');
+
+/** The members of each kind, in the order of the samples. */
 export const ORDERS = {
-  'microblog profile':
-    'totalFollowers totalFollowing totalFavs totalPost id username name location country website bio avatar avatar_large verified cover_image cover_large',
-  post: 'id token_id post_details photo video_code video_title video_site video_url user status video_thumbnail date status_general url_audio title_audio thumbnail_song',
-  'portfolio profile':
-    'totalFollowers totalFollowing Likes totalShots Lists Listed Projects id username name location social_link website bio skills avatar type_account cover_image',
-  shot: 'id id_project created_project image large_image token_id description title user_id status tags date attachment url_purchased price_item',
+  'microblog profile': membersOf(microblog.profile),
+  post: membersOf(microblog.items[0]),
+  'portfolio profile': membersOf(portfolio.profile),
+  shot: membersOf(portfolio.items[0]),
 };
 export type Kind = keyof typeof ORDERS;
 export type Raw = Record<string, unknown>;

@@ -11,7 +11,7 @@ function addField(members: Record<string, Member>, name: string, next?: string):
   if (next === undefined) members[name] = model;
 }
 
-addField(Post.properties, 'shares');
-addField(Post.properties, 'language', 'photo');
-addField(Post.properties, 'translated', 'photo');
-addField(PortfolioProfile.properties, 'rank', 'totalFollowers');
+addField(Post.properties, 'made_up_last');
+addField(Post.properties, 'made_up', 'photo');
+addField(Post.properties, 'made_up_too', 'photo');
+addField(PortfolioProfile.properties, 'made_up_first', 'totalFollowers');

@@ -6,8 +6,8 @@ const variants = {
   y: {
     style: 'path',
     family: 'portfolio',
-    collection: 'Works',
-    about: 'Design portfolio: like variant B, but the shots are listed as `Works`.',
+    collection: 'Pieces',
+    about: 'Design portfolio: like variant B, but the shots are listed as `Pieces`.',
   },
   z: { style: 'short', family: 'microblog', collection: 'notes', about: 'Microblog with short addresses.' },
 };
