@@ -8,6 +8,7 @@ import { createLook } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { takeInitials } from '../web/shown.js';
+import { headLinks, linkPreview, previewPicture } from './page-head.ts';
 import { type Item, itemTitle, type Person, personTitle, shortened, textDirection } from './person.ts';
 import { extraLink, type ItemContext, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
 import {
@@ -17,7 +18,6 @@ import {
   LONGEST_DESCRIPTION,
   navigation,
   type PagePlace,
-  previewPicture,
 } from './person-page.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 import { linked, written } from './text.ts';
@@ -76,17 +76,9 @@ function itemHead({ config, mount, look, language }: PagePlace, view: ItemView):
     item.text || fill(language.words.itemBy, { title, name: person.name }),
     LONGEST_DESCRIPTION,
   );
-  return markup`<title>${look.titled(`${title} – ${personTitle(person)}`)}</title>
-    <meta name="description" content="${description}">
-    ${page && markup`<link rel="canonical" href="${page}">`}
-    ${older && markup`<link rel="next" href="${older}">`}
-    ${newer && markup`<link rel="prev" href="${newer}">`}
-    <meta property="og:type" content="article">
-    <meta property="og:title" content="${title}">
-    <meta property="og:description" content="${description}">
-    <meta property="og:site_name" content="${look.name}">
-    <meta property="article:published_time" content="${item.date}">
-    ${page && markup`<meta property="og:url" content="${page}">`}
+  const published = markup`<meta property="article:published_time" content="${item.date}">`;
+  return markup`${headLinks(look.titled(`${title} – ${personTitle(person)}`), { description, page, older, newer })}
+    ${linkPreview(look, { type: 'article', title, description, page }, published)}
     ${previewPicture(person, pictures)}
     <script type="application/ld+json">${jsonBlock(linkedData(person, item, title, { page, profile }))}</script>`;
 }

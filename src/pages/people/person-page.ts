@@ -9,6 +9,7 @@ import { createLook, type Look } from '../look.ts';
 import { jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout, type MissingPage, type PageLink } from '../page.ts';
 import { takeInitials } from '../web/shown.js';
+import { headLinks, linkPreview, previewPicture } from './page-head.ts';
 import { findDirection, type Item, LONGEST_TITLE, type Person, personTitle, shortened } from './person.ts';
 import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
@@ -105,45 +106,18 @@ function personHead(
   const page = profile && before !== undefined ? `${profile}?before=${before}` : profile;
   const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
   const feeds = `../../feeds/${variant}/${segment}`;
-  return markup`<title>${look.titled(before === undefined ? title : fill(words.olderOf[person.noun], { name: title }))}</title>
-    <meta name="description" content="${description}">
-    ${page && markup`<link rel="canonical" href="${page}">`}
-    ${older && markup`<link rel="next" href="${older}">`}
-    ${newer && markup`<link rel="prev" href="${newer}">`}
+  const tabTitle = look.titled(
+    before === undefined ? title : fill(words.olderOf[person.noun], { name: title }),
+  );
+  const username = markup`<meta property="profile:username" content="${person.username}">`;
+  return markup`${headLinks(tabTitle, { description, page, older, newer })}
     <link rel="alternate" type="application/json" href="../../${api}">
     <link rel="alternate" type="application/atom+xml" title="${title}" href="${feeds}.atom">
     <link rel="alternate" type="application/feed+json" title="${title}" href="${feeds}.json">
     ${profile && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: `${base.origin}/people/${variant}/${segment}`, format: 'json' }))}">`}
-    <meta property="og:type" content="profile">
-    <meta property="og:title" content="${title}">
-    <meta property="og:description" content="${description}">
-    <meta property="og:site_name" content="${look.name}">
-    <meta property="profile:username" content="${person.username}">
-    ${page && markup`<meta property="og:url" content="${page}">`}
+    ${linkPreview(look, { type: 'profile', title, description, page }, username)}
     ${previewPicture(person, pictures)}
     ${before === undefined && markup`<script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`}`;
-}
-
-/** Link previews draw no SVG. */
-const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
-
-/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
-export function previewPicture(person: Person, pictures?: KnownPictures): Markup {
-  const work = person.items.find(({ image }) => isDrawn(image));
-  const large = work?.image ?? [person.cover].find(isDrawn);
-  const shown = large ?? [person.avatar].find(isDrawn);
-  const { width, height } = pictures?.get(shown ?? '') ?? {};
-  return markup`${
-    shown &&
-    markup`<meta property="og:image" content="${shown}">
-    ${
-      width &&
-      markup`<meta property="og:image:width" content="${width}">
-    <meta property="og:image:height" content="${height}">`
-    }
-    <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
-  }
-    <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
 }
 
 const ACTIONS: Readonly<Record<string, 'FollowAction' | 'LikeAction'>> = {
