@@ -193,7 +193,8 @@ const IOERR = 10;
 
 /** What is damaged, a line each. SQLite reports a page that it cannot read now as damage: that is thrown. */
 export function findDamage(db: OpenDatabase, check: 'integrity_check(20)' | 'quick_check(1)'): string[] {
-  const lines = db.prepare<[], string>(`PRAGMA ${check}`).pluck().all();
+  // Each row has one text.
+  const lines = (db.pragma(check) as Record<string, string>[]).flatMap((row) => Object.values(row));
   const unread = lines.find((line) => Number(/error code=(\d+)/.exec(line)?.[1]) % 256 === IOERR);
   if (unread !== undefined) throw new Database.SqliteError(unread, 'SQLITE_IOERR');
   return lines.filter((line) => line !== 'ok');
