@@ -14,7 +14,7 @@ export const command = (context: CommandContext) =>
       if (file === undefined) context.keepStdoutForData();
       await using archive = await openArchive(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
-      const { createRunReport } = await import('../tools/remote/each.ts');
+      const { createRunReport } = await import('../tools/remote/run-report.ts');
       const { stdout, stderr } = context;
       const signal = context.stopSignal();
       using report = createRunReport(stderr, 'exporting', 'records');

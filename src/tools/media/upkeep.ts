@@ -7,7 +7,8 @@ import { brief, counted } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
-import { createRun, createRunReport } from '../remote/each.ts';
+import { createRun } from '../remote/each.ts';
+import { createRunReport } from '../remote/run-report.ts';
 import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
 import { isDue } from './small-pictures.ts';
 

@@ -16,7 +16,7 @@ import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
 import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import { VARIANTS } from '../../variants.ts';
-import { createRunReport, type RunReport } from '../remote/each.ts';
+import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
 import { caddy } from './caddy.ts';
 import { isDriverError } from './manifest.ts';

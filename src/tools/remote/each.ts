@@ -1,8 +1,7 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
 // not asked any more, or with the first unexpected error.
-import { bar, secondsLeft } from '../../import/progress-line.js';
-import { createReport, type Terminal } from '../../import/terminal.ts';
 import { SiteError } from './http-client.ts';
+import type { RunReport } from './run-report.ts';
 
 interface RunOptions {
   readonly report: Pick<RunReport, 'fault' | 'progress'>;
@@ -104,21 +103,4 @@ async function inParallel<Task>(
   await Promise.allSettled(workers);
   for (const queue of queues) await queue.return(undefined);
   await Promise.all(workers);
-}
-
-export type RunReport = ReturnType<typeof createRunReport>;
-
-/** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
-export function createRunReport(out: Terminal, doing: string, noun = 'users') {
-  const report = createReport(out);
-
-  function progress(done: number, total: number): void {
-    report.show((seconds) => {
-      const left = secondsLeft(done / total, seconds);
-      const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
-      return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
-    });
-  }
-
-  return { ...report, progress };
 }
