@@ -6,11 +6,11 @@ import { fixture } from '../../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
 import { done, importInto, run } from '../../support/rig.ts';
 
-const LACKS = /has no lists called (Works|notes) yet, which a new variant serves: run `vitrine migrate`/;
+const LACKS = /has no lists called (Pieces|notes) yet, which a new variant serves: run `vitrine migrate`/;
 /** What the program without the variants has not made. */
 const FORGET = `
-  DELETE FROM lists WHERE collection IN ('Works', 'notes');
-  DELETE FROM list_names WHERE collection IN ('Works', 'notes')`;
+  DELETE FROM lists WHERE collection IN ('Pieces', 'notes');
+  DELETE FROM list_names WHERE collection IN ('Pieces', 'notes')`;
 const LISTS = 'SELECT family, user_key, collection, etag, body FROM lists ORDER BY 1, 2, 3';
 
 describe.runIf(havePostgres)('PostgreSQL', () => {
@@ -31,14 +31,14 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     const made = await cluster.primary.sql(LISTS, name);
     await cluster.primary.sql(FORGET, name);
     const reader = await openServed(url, () => {});
-    await expect(async () => reader.items('portfolio', 'ada', 'Works')).rejects.toThrow(LACKS);
+    await expect(async () => reader.items('portfolio', 'ada', 'Pieces')).rejects.toThrow(LACKS);
     await done(['migrate', '--database-url', url]);
-    await expect.poll(async () => (await reader.items('portfolio', 'ada', 'Works'))?.etag).toBeDefined();
+    await expect.poll(async () => (await reader.items('portfolio', 'ada', 'Pieces'))?.etag).toBeDefined();
     const shots = await reader.items('portfolio', 'ada', 'Shots');
-    const works = await reader.items('portfolio', 'ada', 'Works');
+    const works = await reader.items('portfolio', 'ada', 'Pieces');
     await reader.close();
     expect(works?.etag).toBe(shots?.etag);
-    expect(JSON.parse(String(works?.body)).Works).toEqual(JSON.parse(String(shots?.body)).Shots);
+    expect(JSON.parse(String(works?.body)).Pieces).toEqual(JSON.parse(String(shots?.body)).Shots);
     expect(await cluster.primary.sql(LISTS, name)).toEqual(made);
     expect(await done(['check', '--database-url', url])).toContain('is sound');
   });
