@@ -21,6 +21,7 @@ export const STYLE_NAMES = keysOf(STYLES);
 /** What else a site has of a user, below its host. */
 export const USER_ADDRESSES = {
   page: '/people/:variant/:username',
+  follow: '/people/:variant/:username/follow',
   card: '/card/:variant/:username.svg',
   atom: '/feeds/:variant/:username.atom',
   json: '/feeds/:variant/:username.json',

@@ -11,8 +11,8 @@ const listUserMounts = (config: Config, { family }: Change) =>
  * the variant names a host, and paths otherwise.
  */
 export function changedAddresses(config: Config, change: Change): string[] {
-  const { page, ...others } = USER_ADDRESSES;
-  const shown = [...(config.explorer ? [page] : []), ...Object.values(others)];
+  const { page, follow, ...others } = USER_ADDRESSES;
+  const shown = [...(config.explorer ? [page, follow] : []), ...Object.values(others)];
   return listUserMounts(config, change).flatMap(({ variant, base }) =>
     spellings(change).flatMap((name) => {
       const { profile, items } = lookupAddresses(VARIANTS[variant].style, base.path, name);

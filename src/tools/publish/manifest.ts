@@ -2,8 +2,10 @@
 // always says what is in the tree that it names, however the run ended; and no other process has it open meanwhile.
 import { appendFileSync } from 'node:fs';
 import { OutputError } from '../../stores/output.ts';
-import { openExclusive } from '../../stores/sqlite/connect.ts';
+import { type OpenDatabase, openExclusive } from '../../stores/sqlite/connect.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
+import { eraseGaps } from '../../stores/sqlite/gaps.ts';
+import { createPageSet } from '../../stores/sqlite/page-set.ts';
 
 /** One file. */
 export interface ManifestEntry {
@@ -45,7 +47,7 @@ export interface LastRun extends LastInput {
   readonly inSync: number;
 }
 
-// What is removed is overwritten: it may be the name of a user who was taken down.
+// What is removed is overwritten: it may be the name of a user who was taken down. eraseTraces does the rest.
 const SCHEMA = `
   PRAGMA secure_delete = ON;
   PRAGMA cache_size = -4000;
@@ -160,8 +162,18 @@ export function openManifest(file: string) {
     setInSync(inSync: boolean): void {
       exec(`${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inSync)}; BEGIN`);
     },
+    /** Erases what is left of removed rows. It is the last change of a run: SQLite has read pages before they were swept. */
+    eraseTraces: (pause: Pause) => eraseTraces(db, file, pause),
     close: () => void db.close(),
   };
+}
+
+async function eraseTraces(db: OpenDatabase, file: string, pause: Pause): Promise<void> {
+  db.exec('COMMIT');
+  const pages = createPageSet(Number(db.pragma('page_count', { simple: true })));
+  pages.addAll();
+  for (let page: number | undefined = 1; page !== undefined; await pause())
+    page = eraseGaps(db, file, pages, page);
 }
 
 /** The database of this file; errors of its statements name it. */

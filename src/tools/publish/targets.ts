@@ -26,7 +26,7 @@ export interface Target {
   readonly error: ErrorCode;
 }
 
-const { page, card, atom, json } = USER_ADDRESSES;
+const { page, follow, card, atom, json } = USER_ADDRESSES;
 
 interface ShownFile {
   /** The folder. */
@@ -41,7 +41,7 @@ interface ShownFile {
 const SHOWN: readonly ShownFile[] = [
   { kind: 'older', part: 'pages', address: `${page}?before=:item`, file: ':username_:item.html' },
   { kind: 'items', part: 'pages', address: `${page}/:item`, file: ':username_:item.html' },
-  { kind: 'follow', part: 'pages', address: `${page}/follow`, file: ':username.html' },
+  { kind: 'follow', part: 'pages', address: follow, file: ':username.html' },
   { kind: 'pages', part: 'pages', address: page, file: ':username.html' },
   { kind: 'cards', part: 'cards', address: card, file: ':username.svg' },
   { kind: 'feeds', part: 'feeds', address: atom, file: ':username.atom' },

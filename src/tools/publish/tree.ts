@@ -166,6 +166,7 @@ async function completeOther({
       await linkAll(tree, live, pause);
     } else await copyChanges(tree, live, manifest, pause);
     manifest.setInSync(true);
+    await manifest.eraseTraces(pause);
     return undefined;
   } catch (error) {
     if (signal.aborted) throw error;

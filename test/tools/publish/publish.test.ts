@@ -697,6 +697,31 @@ describeOnSqlite('the folder', () => {
     manifest.close();
   });
 
+  test('no byte of a user who is gone stays in the manifest', async () => {
+    const file = join(tempFolder(), 'nginx.db');
+    const owners = Array.from({ length: 400 }, (_, at) => `${(at * 7919) % 400} ${at % 4 ? 'here' : 'gone'}`);
+    const input = { generation: 1, settings: '' };
+    const made = openManifest(file);
+    for (const owner of owners)
+      for (let nr = 0; nr < 10; nr++)
+        made.put({
+          ...{ owner, path: `${owner}/${nr}.html`, kind: 'page', address: `/${owner}/${nr}`, host: null },
+          ...{ type: 'text/html', etag: '"x"', sha256: 'x'.repeat(64), bytes: 1 },
+        });
+    made.commit('0', input);
+    made.close();
+
+    const manifest = openManifest(file);
+    for (const owner of owners.filter((name) => name.endsWith('gone')))
+      for (const entry of manifest.find(owner).values()) manifest.remove(entry);
+    manifest.commit('1', input);
+    manifest.setInSync(true);
+    await manifest.eraseTraces(async () => {});
+    manifest.close();
+    const bytes = readFileSync(file);
+    expect([bytes.includes('here'), bytes.includes('gone')]).toEqual([true, false]);
+  });
+
   test('a manifest that cannot be read is named', async () => {
     const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
