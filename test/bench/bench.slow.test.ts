@@ -49,7 +49,11 @@ test('the scale of every command is measured, for users of any number', async ()
   const { code, stdout, stderr } = await bench('--only', 'scale', '--users', '300');
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).not.toMatch(/NaN|undefined/);
-  for (const row of ['import: CPU, memory', 'takedown of one user', 'lists, WORKERS=2: responses/s'])
+  for (const row of [
+    'import: CPU, memory',
+    'takedown of one user',
+    'lists, WORKERS=2: responses/s, CPU each',
+  ])
     expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| .+ \\|$`, 'm'));
 });
 
