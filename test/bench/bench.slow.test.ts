@@ -52,7 +52,7 @@ test('the scale of every command is measured, for users of any number', async ()
   for (const row of [
     'import: CPU, memory',
     'takedown of one user',
-    'lists, WORKERS=2: responses/s, CPU each',
+    'lists, WORKERS=2, load on the same cores: responses/s, CPU each',
   ])
     expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| .+ \\|$`, 'm'));
 });

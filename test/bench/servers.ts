@@ -45,10 +45,11 @@ async function start(
   command: (port: number) => readonly string[],
   env: Record<string, string>,
   probe: string,
+  place = pinned,
 ): Promise<Server> {
   const port = await freePort();
   const { PATH = '', HOME = '' } = process.env;
-  const [program, args] = pinned('server', command(port));
+  const [program, args] = place('server', command(port));
   const started = performance.now();
   const child = spawn(program, args, {
     env: { PATH, HOME, NODE_ENV: 'production', ...env, PORT: String(port) },
@@ -95,8 +96,16 @@ export const startVitrine = (database: string, env: Record<string, string> = {})
 export const startBuilt = (database: string, env: Record<string, string>) =>
   start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, PROBE);
 /** With any data. */
-export const startScaled = (database: string, env: Record<string, string>) =>
-  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, '/readyz');
+export const startScaled = (database: string) =>
+  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database }, '/readyz');
+/** Two workers, on any core: they share two with the load. */
+export const startTwo = (database: string) =>
+  start(
+    () => [process.execPath, BUILT, 'serve'],
+    { DATABASE_URL: database, WORKERS: '2' },
+    '/readyz',
+    (_, [program = '', ...args]) => [program, args],
+  );
 export const BEHIND_PROXY = { TRUST_PROXY: 'loopback' };
 
 export const peerFile = (name: string) => join(import.meta.dirname, 'peers', `${name}.ts`);
@@ -152,11 +161,20 @@ const CHUNK = Buffer.alloc(1 << 20);
 /** Reads the databases that a server has open, so that they are in the page cache: disks are not compared here. */
 export function pageIn({ child: { pid } }: Server): void {
   const folder = `/proc/${pid}/fd`;
-  const files = readdirSync(folder).map((name) => join(folder, name));
-  for (const file of files.filter((name) => existsSync(name) && readlinkSync(name).endsWith('.db'))) {
-    const descriptor = openSync(readlinkSync(file), 'r');
+  for (const file of readdirSync(folder).map((name) => targetOf(join(folder, name)))) {
+    if (!file.endsWith('.db')) continue;
+    const descriptor = openSync(file, 'r');
     while (readSync(descriptor, CHUNK) > 0);
     closeSync(descriptor);
+  }
+}
+
+/** The server may close one meanwhile. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
   }
 }
 
