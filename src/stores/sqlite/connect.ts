@@ -17,7 +17,7 @@ import {
   refuseOddFile,
 } from './file.ts';
 import { emptyLog } from './log.ts';
-import { addFields, addLists, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
+import { isMigrationDue, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
@@ -105,12 +105,13 @@ function prepareForWriting(db: OpenDatabase, path: string, onStep = noStep): Mig
   enterWalMode(db, path);
   // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
   db.pragma('secure_delete = ON');
+  const schema = readSchema(db);
+  // Where nothing is due, no other writer is waited for.
+  if (!isMigrationDue(db)) return { from: schema, to: schema };
   const bytes = statSync(path, { throwIfNoEntry: false })?.size;
-  const result = migrate(db, (version) => onStep(`migration ${version}`, { bytes }));
-  addLists(db);
-  const hasNewFields = addFields(db, () => onStep('new fields', { bytes }));
-  // They may have written most of the file.
-  if ((result.from > 0 && result.from !== result.to) || hasNewFields) emptyLog(db);
+  const result = migrate(db, (name) => onStep(name, { bytes }));
+  // It may have written most of the file.
+  if (result.from > 0) emptyLog(db);
   return result;
 }
 

@@ -19,19 +19,25 @@ import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
 const MIGRATIONS = listMigrations('');
 
-/** All migrations that are due, in one transaction. Where none is, it waits for no other writer. */
-export function migrate(db: Database, onVersion: (version: number) => void): MigrationResult {
-  const schema = readSchema(db);
-  if (schema === MIGRATIONS.current) return { from: schema, to: schema };
+/** Whether the file needs migrations, lists of a new variant, or new fields. */
+export const isMigrationDue = (db: Database) =>
+  readSchema(db) !== MIGRATIONS.current ||
+  findLacking(readNames(db)).length > 0 ||
+  findLackingFields(readFields(db)).length > 0;
+
+/** All that is due, in one transaction: if a part fails, the file stays as it was. */
+export function migrate(db: Database, onStep: (name: string) => void): MigrationResult {
   return db
     .transaction(() => {
       const from = readSchema(db);
       for (const { version, sql } of MIGRATIONS.due(from)) {
-        onVersion(version);
+        onStep(`migration ${version}`);
         db.exec(sql());
         db.pragma(`application_id = ${APPLICATION_ID}`);
         db.pragma(`user_version = ${version}`);
       }
+      addLists(db);
+      addFields(db, onStep);
       return { from, to: MIGRATIONS.current };
     })
     .immediate();
@@ -47,15 +53,13 @@ const readNames = (db: Database) => db.prepare<[], string>(STORED_NAMES).pluck()
 const MADE_ANEW = `${NEW_GENERATION}; INSERT INTO unswept DEFAULT VALUES`;
 
 /** Makes the lists of variants that this program has and the one before had not. */
-export function addLists(db: Database): void {
-  if (findLacking(readNames(db)).length === 0) return;
-  db.transaction(() => {
-    for (const { family, name, source } of findLacking(readNames(db))) {
-      db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
-      db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
-    }
-    db.exec(MADE_ANEW);
-  }).immediate();
+function addLists(db: Database): void {
+  const lacking = findLacking(readNames(db));
+  for (const { family, name, source } of lacking) {
+    db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
+    db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
+  }
+  if (lacking.length > 0) db.exec(MADE_ANEW);
 }
 
 const FIELDS = VIEWS.map((view) => `SELECT '${view} ' || name FROM pragma_table_info('${view}')`).join(
@@ -64,23 +68,21 @@ const FIELDS = VIEWS.map((view) => `SELECT '${view} ' || name FROM pragma_table_
 
 const readFields = (db: Database) => db.prepare<[], string>(FIELDS).pluck().all();
 
-/** Gives records and lists the fields that this program has and the one before had not; whether there are any. */
-export function addFields(db: Database, onStart: () => void): boolean {
-  if (findLackingFields(readFields(db)).length === 0) return false;
-  onStart();
-  db.transaction(() => {
-    const sql = sqlAdapter(db);
-    const hasCopies = db.prepare(HAS_COPIES).pluck().get() === 1;
-    db.exec(`CREATE TEMP TABLE touched (${WORK_TABLES.touched})`);
-    for (const lacking of findLackingFields(readFields(db))) {
-      // Here each step is done when it is there.
-      for (const _ of completeRecords(lacking, hasCopies, sql));
-      const { view } = lacking;
-      db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${selectView(lacking, sql.member)}`);
-    }
-    db.exec(`DROP TABLE temp.touched; ${MADE_ANEW}`);
-  }).immediate();
-  return true;
+/** Gives records and lists the fields that this program has and the one before had not. */
+function addFields(db: Database, onStep: (name: string) => void): void {
+  const found = findLackingFields(readFields(db));
+  if (found.length === 0) return;
+  onStep('new fields');
+  const sql = sqlAdapter(db);
+  const hasCopies = db.prepare(HAS_COPIES).pluck().get() === 1;
+  db.exec(`CREATE TEMP TABLE touched (${WORK_TABLES.touched})`);
+  for (const lacking of found) {
+    // Here each step is done when it is there.
+    for (const _ of completeRecords(lacking, hasCopies, sql));
+    const { view } = lacking;
+    db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${selectView(lacking, sql.member)}`);
+  }
+  db.exec(`DROP TABLE temp.touched; ${MADE_ANEW}`);
 }
 
 export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));
