@@ -61,6 +61,8 @@ type Injection = Call & Fault;
 const MOST_MS = 60_000;
 /** Of this number of faults, one is injected beside a server; of kills more, since a server then starts on what is left. */
 const [SERVED, SERVED_KILLS] = [20, 5];
+/** For how many seconds a disk stays full. */
+const [COMMAND_FULL_S, SERVER_FULL_S] = [3600, 3];
 const NO_FAULT = { k: 0, fault: '', isServed: false };
 
 /** Commands wait for sites and caches: here their clock is faster. */
@@ -113,8 +115,10 @@ const isOfSqlite = (fault: string) => fault.startsWith('SQLITE_');
 /** The orders of both injectors, for the system and for SQLite. */
 function ordersFor({ k, fault, isServed }: Fault) {
   const isSqlite = isOfSqlite(fault);
+  // A command ends meanwhile; a server must go on once there is room again.
+  const lasting = fault.endsWith('+') ? (scenario.server === undefined ? COMMAND_FULL_S : SERVER_FULL_S) : 0;
   // The connections of this process to a server must not fail.
-  const [lasting, sockets] = [fault.endsWith('+'), scenario.sockets === true && !isServed];
+  const sockets = scenario.sockets === true && !isServed;
   const system = { k: isSqlite ? 0 : k, fault: fault.replace('+', ''), lasting, sockets };
   return {
     system: { folder, log, copy: killed, ...system },

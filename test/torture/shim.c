@@ -1,7 +1,7 @@
 // LD_PRELOAD: counts the calls of a process that may fail on files below one folder, and on connections that it opens, and
 // fails the k-th, or copies the folder just before it, as kill -9 would have left it, or stops there until SIGCONT.
 //
-// Its orders are a text 'folder=/f&k=7&fault=EIO&lasting=1&sockets=1&copy=/to&log=/file', in the environment as TORTURE, or
+// Its orders are a text 'folder=/f&k=7&fault=EIO&lasting=9&sockets=1&copy=/to&log=/file', in the environment as TORTURE, or
 // later by opening '/torture?' and the text. k=0 only counts. The log gets a line 'K CALL PATH' for each, and 'HIT' for the
 // one that failed.
 #define _GNU_SOURCE
@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { GO_ON, FAIL, SHORTEN };
@@ -27,8 +28,8 @@ enum { GO_ON, FAIL, SHORTEN };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char orders[2000], folder[LENGTH], fault[20], copy[LENGTH], hit_call[20], names[FILES][LENGTH];
-static long count, k;
-static int lasting, sockets, log_file = -1, ready;
+static long count, k, lasting, hit_at;
+static int sockets, log_file = -1, ready;
 
 static void read_order(const char *key, char *value, size_t size) {
   char sought[40];
@@ -46,7 +47,7 @@ static void obey(const char *text) {
   read_order("folder", folder, sizeof folder), read_order("fault", fault, sizeof fault);
   read_order("copy", copy, sizeof copy), read_order("log", log, sizeof log);
   read_order("k", number, sizeof number), k = atol(number);
-  read_order("lasting", number, sizeof number), lasting = *number == '1';
+  read_order("lasting", number, sizeof number), lasting = atol(number);
   read_order("sockets", number, sizeof number), sockets = *number == '1';
   if (log_file >= 0) syscall(SYS_close, log_file);
   log_file = *log ? syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
@@ -86,8 +87,9 @@ static int decide(const char *call, const char *path) {
   pthread_mutex_lock(&lock);
   long number = ++count;
   note("", number, call, path);
-  int is_hit = k > 0 && (number == k || (lasting && number > k && strcmp(call, hit_call) == 0));
-  if (number == k) snprintf(hit_call, sizeof hit_call, "%s", call);
+  long now = time(NULL);
+  int is_hit = k > 0 && (number == k || (number > k && now < hit_at + lasting && strcmp(call, hit_call) == 0));
+  if (number == k) hit_at = now, snprintf(hit_call, sizeof hit_call, "%s", call);
   if (is_hit) note("HIT ", number, call, path);
   if (is_hit && is_fault("KILL")) {
     char command[LENGTH * 3];

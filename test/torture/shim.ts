@@ -23,7 +23,8 @@ export interface Orders {
   /** Which call fails, from 1; 0 only counts. */
   readonly k?: number;
   readonly fault?: string;
-  readonly lasting?: boolean;
+  /** For how many seconds such calls fail from then on. */
+  readonly lasting?: number;
   readonly sockets?: boolean;
   /** Where the folder is copied to. */
   readonly copy?: string;
