@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { ROOT, tempFolder } from '../support/files.ts';
+import { havePostgres } from '../support/postgres-rig.ts';
 import { skipWithout } from '../support/programs.ts';
 import { createContenders } from './contenders.ts';
 import { COSTS } from './costs.ts';
@@ -52,7 +53,8 @@ test('the scale of every command is measured, for users of any number', async ()
   for (const row of [
     'import: CPU, memory',
     'takedown of one user',
-    'lists, WORKERS=2, load on the same cores: responses/s, CPU each',
+    'migrate from version 1.0: CPU, memory',
+    ...(havePostgres ? ['PostgreSQL, takedown of one user: CPU with the server'] : []),
   ])
     expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| .+ \\|$`, 'm'));
 });

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,16 +19,18 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Database from 'better-sqlite3';
+import { packageFile } from '../../src/config/package-files.ts';
+import { listOfProfile } from '../../src/stores/sql/merge-statements.ts';
+import { APPLICATION_ID } from '../../src/stores/sqlite/file.ts';
 import { havePostgres, startCluster } from '../support/postgres-rig.ts';
 import { execute } from './contenders.ts';
 import { load, type Target } from './load.ts';
-import { BUILT, cpuTime, pageIn, type Server, startScaled, startTwo, stop } from './servers.ts';
+import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
 
 const LOAD_SECONDS = 3;
 /** A user has about 20 published files, and each takes a block of the disk. */
 const MOST_PUBLISHED = 10_000;
-/** A million take ten minutes there. */
-const MOST_IN_POSTGRES = 100_000;
+const OLDEST_SCHEMA = 4;
 
 /** The cells of a row, by its name. */
 type Column = Map<string, string>;
@@ -41,7 +44,7 @@ const TELL = `data:text/javascript,process.on('exit', () => {
 interface Usage {
   readonly cpu: number;
   readonly rss: number;
-  /** Bytes that lay in the folders at most. */
+  /** Bytes that lay in the folder, and in temporary files, at most. */
   readonly peak: number;
 }
 
@@ -72,6 +75,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     join(folder, name),
   ) as [string, string, string];
   await execute([process.execPath, BUILT, 'samples', '--users', String(users), records]);
+  const user = firstUser(records);
   await writeNight(records, night);
   column.set('records as NDJSON', megabytes(statSync(records).size));
   const run = (...args: string[]) =>
@@ -81,41 +85,72 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     });
   const own = () => sizeOf(records) + sizeOf(night);
 
-  const first = await measureCommand(run, 'import', records);
+  const first = await run('import', records);
   column.set('import: CPU, memory', shown(first));
   column.set('database file', megabytes(statSync(database).size));
   column.set('import: disk at most', megabytes(first.peak - own()));
   const before = statSync(database).size;
-  const nightly = await measureCommand(run, 'import', night);
+  const nightly = await run('import', night);
   column.set('update of 1% of the users: CPU, memory', shown(nightly));
   column.set('update of 1%: disk beside the file', megabytes(nightly.peak - own() - before));
-  column.set('count', shown(await measureCommand(run, 'count')));
-  column.set('snapshot', shown(await measureCommand(run, 'snapshot', join(folder, 'copy.db'))));
-  column.set('check', shown(await measureCommand(run, 'check')));
-  column.set(
-    'takedown of one user',
-    shown(await measureCommand(run, 'takedown', '--family', 'portfolio', firstUser(records))),
-  );
+  column.set('count', shown(await run('count')));
+  const copy = join(folder, 'copy.db');
+  column.set('snapshot', shown(await run('snapshot', copy)));
+  rmSync(copy);
+  column.set('check', shown(await run('check')));
+  column.set('takedown of one user', shown(await run('takedown', '--family', 'portfolio', user)));
   await measureServing(column, database);
   if (users <= MOST_PUBLISHED) {
     // Beside the folder that is looked through meanwhile.
-    const published = await measureCommand(
-      run,
-      'publish',
-      '--for',
-      'nginx',
-      '--quiet',
-      `${folder}-published`,
-    );
+    const published = await run('publish', '--for', 'nginx', '--quiet', `${folder}-published`);
     column.set('publish', shown(published));
   }
-  column.set('migrate --compact', shown(await measureCommand(run, 'migrate', '--compact')));
-  if (havePostgres && users <= MOST_IN_POSTGRES) await measurePostgres(column, records, night);
+  column.set('migrate --compact', shown(await run('migrate', '--compact')));
+  await measureMigration(column, `${folder}-old`, database);
+  if (havePostgres)
+    await measurePostgres(column, folder, {
+      'import: CPU with the server, memory of the command': ['import', records],
+      'update of 1%: CPU with the server': ['import', night],
+      'takedown of one user: CPU with the server': ['takedown', '--family', 'portfolio', user],
+    });
   return column;
 }
 
-const measureCommand = async (run: (...args: string[]) => Promise<Usage>, name: string, ...args: string[]) =>
-  await run(name, ...args);
+async function measureMigration(column: Column, folder: string, database: string): Promise<void> {
+  mkdirSync(folder);
+  const old = join(folder, 'old.db');
+  writeOld(old, database);
+  const before = statSync(old).size;
+  const usage = await measure(folder, ['--database-url', old, 'migrate'], {});
+  column.set('migrate from version 1.0: CPU, memory', shown(usage));
+  column.set('migrate from version 1.0: disk beside the file', megabytes(usage.peak - before));
+  rmSync(folder, { recursive: true });
+}
+
+/** Writes the users of a database as version 1.0 stored them. */
+function writeOld(path: string, database: string): void {
+  const db = new Database(path);
+  try {
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${OLDEST_SCHEMA}`);
+    db.exec(readFileSync(packageFile('migrations/004-records.sql'), 'utf8'));
+    db.prepare('ATTACH ? AS site').run(database);
+    db.exec(`
+      BEGIN;
+      INSERT INTO profiles (family, user_key, id, etag, record)
+        SELECT family, user_key, id, etag, record FROM site.profiles;
+      INSERT INTO items SELECT * FROM site.items;
+      INSERT INTO lists (family, user_key, owner, etag, items)
+        SELECT profiles.family, profiles.user_key, profiles.id, list.etag, ${listOfProfile('record')}
+        FROM profiles JOIN site.lists AS list ON list.family = profiles.family AND list.owner = profiles.id
+        WHERE collection IN ('posts', 'Shots');
+      UPDATE main.vitrine SET generation = (SELECT generation FROM site.vitrine);
+      COMMIT`);
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+}
 
 /** Every hundredth user has another text. */
 async function writeNight(records: string, night: string): Promise<void> {
@@ -145,17 +180,18 @@ function firstUser(records: string): string {
 async function measure(folder: string, args: readonly string[], env: Record<string, string>): Promise<Usage> {
   const [flag = '', url = '', name = '', ...others] = args;
   let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, folderSize(folder));
-  }, 100);
+  let timer: NodeJS.Timeout | undefined;
   try {
     const stderr = await new Promise<string>((resolve, reject) => {
-      execFile(
+      const { pid } = execFile(
         process.execPath,
         ['--import', TELL, BUILT, name, flag, url, ...others],
         { env: { ...process.env, ...env }, maxBuffer: 1 << 28 },
         (error, _, text) => (error ? reject(error) : resolve(text)),
       );
+      timer = setInterval(() => {
+        peak = Math.max(peak, folderSize(folder) + unlinkedSize(pid));
+      }, 100);
     });
     const [, cpu, rss] = /^used (\S+) (\S+)/m.exec(stderr) ?? [];
     return { cpu: Number(cpu), rss: Number(rss), peak };
@@ -171,6 +207,16 @@ const folderSize = (folder: string): number =>
     0,
   );
 
+/** SQLite unlinks its temporary files when it makes them. */
+function unlinkedSize(pid: number | undefined): number {
+  const descriptors = `/proc/${pid}/fd`;
+  if (!existsSync(descriptors)) return 0;
+  const files = readdirSync(descriptors).map((name) =>
+    statSync(join(descriptors, name), { throwIfNoEntry: false }),
+  );
+  return files.reduce((sum, file) => (file?.isFile() && file.nlink === 0 ? sum + file.size : sum), 0);
+}
+
 async function measureServing(column: Column, database: string): Promise<void> {
   const users = readUsers(database);
   const lists = writeAddresses(`${database}-lists.txt`, users, (user) => `/b/api/username/${user}/shots`);
@@ -182,9 +228,6 @@ async function measureServing(column: Column, database: string): Promise<void> {
   column.set('lists, warm: responses/s, CPU each', await rate(one, lists));
   column.set("people's pages, warm: responses/s, CPU each", await rate(one, pages));
   await stop(one);
-  const two = await startTwo(database);
-  column.set('lists, WORKERS=2, load on the same cores: responses/s, CPU each', await rate(two, lists));
-  await stop(two);
 }
 
 async function rate(server: Server, target: Target): Promise<string> {
@@ -226,19 +269,22 @@ function dropCaches(): boolean {
   }
 }
 
-async function measurePostgres(column: Column, records: string, night: string): Promise<void> {
+async function measurePostgres(
+  column: Column,
+  folder: string,
+  commands: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
   const cluster = await startCluster();
   try {
-    const url = cluster.url(await cluster.createDatabase());
-    const folder = join(records, '..');
-    for (const [name, file] of [
-      ['PostgreSQL, import: CPU with the server, memory of the command', records],
-      ['PostgreSQL, update of 1%: CPU with the server', night],
-    ] as const) {
+    const database = await cluster.createDatabase();
+    const url = cluster.url(database);
+    for (const [name, args] of Object.entries(commands)) {
       const before = postgresCpu();
-      const usage = await measure(folder, ['--database-url', url, 'import', file], {});
-      column.set(name, shown({ ...usage, cpu: usage.cpu + postgresCpu() - before }));
+      const usage = await measure(folder, ['--database-url', url, ...args], {});
+      column.set(`PostgreSQL, ${name}`, shown({ ...usage, cpu: usage.cpu + postgresCpu() - before }));
     }
+    const [size] = await cluster.primary.sql(`SELECT pg_database_size('${database}') AS bytes`);
+    column.set('PostgreSQL, database', megabytes(Number(size?.bytes)));
   } finally {
     await cluster.remove();
   }

@@ -45,11 +45,10 @@ async function start(
   command: (port: number) => readonly string[],
   env: Record<string, string>,
   probe: string,
-  place = pinned,
 ): Promise<Server> {
   const port = await freePort();
   const { PATH = '', HOME = '' } = process.env;
-  const [program, args] = place('server', command(port));
+  const [program, args] = pinned('server', command(port));
   const started = performance.now();
   const child = spawn(program, args, {
     env: { PATH, HOME, NODE_ENV: 'production', ...env, PORT: String(port) },
@@ -98,14 +97,6 @@ export const startBuilt = (database: string, env: Record<string, string>) =>
 /** With any data. */
 export const startScaled = (database: string) =>
   start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database }, '/readyz');
-/** Two workers, on any core: they share two with the load. */
-export const startTwo = (database: string) =>
-  start(
-    () => [process.execPath, BUILT, 'serve'],
-    { DATABASE_URL: database, WORKERS: '2' },
-    '/readyz',
-    (_, [program = '', ...args]) => [program, args],
-  );
 export const BEHIND_PROXY = { TRUST_PROXY: 'loopback' };
 
 export const peerFile = (name: string) => join(import.meta.dirname, 'peers', `${name}.ts`);
