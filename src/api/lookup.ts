@@ -76,8 +76,8 @@ export const UserInput = Type.Unsafe<string>({
   },
 });
 
-/** Why there is nothing to send about a user. */
-export async function missingUser(
+/** The error code where there is no such user. */
+export async function findMissingCode(
   store: Pick<Reader, 'isTakenDown'>,
   takedownStatus: Config['takedownStatus'],
   family: Family,
@@ -127,7 +127,7 @@ function readConditions({ headers }: FastifyRequest): LookupOptions {
 
 async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {
   const { store, takedownStatus, family, tagUser } = lookups;
-  const code = await missingUser(store, takedownStatus, family, key);
+  const code = await findMissingCode(store, takedownStatus, family, key);
   tagUser?.(reply, family, key);
   sendFailure(reply, code);
 }

@@ -16,7 +16,7 @@ import type { Config } from '../config/settings.ts';
 import { COPY_FILE_NAME, copyPath, copyType, pictureType } from '../records/copy-files.ts';
 import { matches } from './http/conditions.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
-import { type ByteRange, findFile, isAbsence, parseRange, readParts } from './http/file-parts.ts';
+import { type ByteRange, findFile, isMissing, parseRange, readParts } from './http/file-parts.ts';
 import { NotModified, sendNotModified } from './http/fresh.ts';
 import { COPY_HEADERS, type Headers, INERT } from './http/headers.ts';
 import { FAULT } from './http/input.ts';
@@ -130,7 +130,7 @@ async function openBody(path: string, range: ByteRange, response: ServerResponse
     if (done || first.length > range.end - range.start) return first;
     return Readable.from(joinParts(first, parts, response), { objectMode: false, highWaterMark: 0 });
   } catch (error) {
-    if (isAbsence(error)) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@
 import type { Terminal } from '../import/terminal.ts';
 import { printable } from '../records/printable.ts';
 import type { ServerProcess } from '../server/serve.ts';
-import { CommandFailed, DONE } from '../stores/explain.ts';
+import { DONE } from '../stores/explain.ts';
 
 /** The process that a command line runs in. */
 export interface Process extends ServerProcess {
@@ -35,7 +35,7 @@ export interface CommandResult {
   readonly summary: string;
   /** Null when the command did not get that far. */
   readonly result: object | null;
-  /** Why it was no success. */
+  /** Why it was no success: the exit code is 1. */
   readonly failure?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface CommandResult {
 export interface CommandContext extends Process {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Reports what the command did; throws if that was no success. */
+  /** Reports what the command did. */
   readonly report: (outcome: CommandResult) => void;
   /** Standard output is for data, so the report goes to standard error. */
   readonly keepStdoutForData: () => void;
@@ -66,10 +66,9 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
     outcome = now;
     if (!json && !quiet && now.summary !== '')
       (stdoutIsData ? io.stderr : io.stdout).write(`${safe(now.summary)}\n`);
-    if (now.failure !== undefined) throw new CommandFailed(now.failure);
   }
 
-  /** Says how the command ended; returns the exit code. */
+  /** Prints the end of the report; returns the exit code. */
   function end(exitCode: number, errors: readonly string[] = []): number {
     if (!json) for (const line of errors) io.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
@@ -87,7 +86,7 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
     stdoutIsData = true;
   };
   const context: CommandContext = { ...io, stderr, json, quiet, report, keepStdoutForData };
-  return { context, end };
+  return { context, end, failure: () => outcome?.failure };
 }
 
 /** Every line is kept. Only progress is shown. */

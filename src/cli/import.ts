@@ -7,15 +7,14 @@ import { openWriter } from '../stores/open.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import {
-  addReadingOptions,
   chooseDatabase,
   createCommand,
   examples,
-  FILES_MEANING,
   forReport,
   maxRemovedOption,
   type SettingFlags,
 } from './options.ts';
+import { addReadingOptions, FILES_MEANING } from './reading-options.ts';
 
 type ImportFlags = SettingFlags &
   ReadingOptions &

@@ -5,7 +5,6 @@ import { lookalikes, readConfig } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { flagName, SETTINGS, type SettingName, variableName } from '../config/settings.ts';
-import type { ReadingOptions } from '../import/import.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { errorMessage } from '../records/thrown.ts';
@@ -136,59 +135,6 @@ export function host(text: string): string {
   const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
   if (url === null) throw new Mistake('takes HOST or HOST:PORT');
   return url.host;
-}
-
-/** The files of src/import/maps. */
-const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
-
-/** What files hold, and how they are read. */
-export const FILES_MEANING = 'NDJSON, JSON or CSV, also as .gz. With --map also XML, and folders of archives';
-
-const READING = [
-  'map',
-  'filesUrl',
-  'exportUser',
-  'family',
-  'dates',
-  'encoding',
-  'lenient',
-  'unescape',
-] as const satisfies readonly (keyof ReadingOptions)[];
-
-/** Those of a command's flags that say how files are read. */
-export const pickReading = (flags: ReadingOptions): ReadingOptions =>
-  Object.fromEntries(READING.map((name) => [name, flags[name]]));
-
-export const addReadingOptions = (command: Command) =>
-  command
-    .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
-    .option('--files-url <url>', "where relative pictures, and with --map an export's own, are published")
-    .option(
-      '--export-user <name>',
-      'with --map, the name of the user whose export it is, if the export does not say it',
-    )
-    .addOption(familyOption('the family of profiles that fit both'))
-    .addOption(
-      new Option(
-        '--dates <order>',
-        'order of day and month in dates of spreadsheets, such as 28.2.2026 or 2/28/2026',
-      ).choices(['dmy', 'mdy']),
-    )
-    .addOption(
-      new Option(
-        '--encoding <name>',
-        'encoding of the files, such as windows-1252 (default: UTF-8)',
-      ).argParser(encodingArgument),
-    )
-    .addOption(lenientOption())
-    .addOption(unescapeOption());
-
-function encodingArgument(name: string): string {
-  try {
-    return new TextDecoder(name).encoding;
-  } catch {
-    throw new InvalidArgumentError('It must be the name of an encoding, such as windows-1252.');
-  }
 }
 
 /** How hard a live site is asked, for commands that ask many times. */

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { Command, CommanderError, type Help } from 'commander';
 import { VERSION } from '../config/package-files.ts';
 import { AlreadyReported } from '../server/already-reported.ts';
-import { DONE, explain, FAILED, MISUSED, SIGNALLED } from '../stores/explain.ts';
+import { CommandFailed, DONE, explain, FAILED, MISUSED, SIGNALLED } from '../stores/explain.ts';
 import { type CommandContext, createOutput, type Process, SETTINGS_GROUP, safe } from './context.ts';
 
 /** Runs the command that `argv` names; the exit code. */
@@ -19,18 +19,22 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
     command.hook('preSubcommand', (_, found) => void names.push(found.name()));
   try {
     await program.parseAsync(isHelp ? helpWords(program, words.slice(1)) : words, { from: 'user' });
-    return output.end(DONE);
+    return output.failure() === undefined ? output.end(DONE) : endFailed();
   } catch (error) {
     if (error instanceof AlreadyReported) return error.exitCode;
-    if (!(error instanceof CommanderError)) {
-      const { lines, exitCode } = explain(error);
-      const signal = exitCode === FAILED ? io.stoppedBy() : undefined;
-      return output.end(signal === undefined ? exitCode : SIGNALLED + constants.signals[signal], lines);
-    }
+    if (!(error instanceof CommanderError)) return endFailed(error);
     if (error.exitCode === DONE) return DONE;
     // Commander has printed it already, unless its text was to become JSON.
     const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
     return output.end(MISUSED, output.context.json ? [sentence] : []);
+  }
+
+  /** A command that reported a failure may not have been able to close something either: the failure is said. */
+  function endFailed(error?: unknown): number {
+    const failure = output.failure();
+    const { lines, exitCode } = explain(failure === undefined ? error : new CommandFailed(failure));
+    const signal = exitCode === FAILED ? io.stoppedBy() : undefined;
+    return output.end(signal === undefined ? exitCode : SIGNALLED + constants.signals[signal], lines);
   }
 }
 

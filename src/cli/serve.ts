@@ -11,15 +11,8 @@ import { countedPart } from '../records/printable.ts';
 import type { RehearsalFlags } from '../server/rehearsal.ts';
 import { UsageError } from '../stores/explain.ts';
 import type { CommandContext } from './context.ts';
-import {
-  addReadingOptions,
-  createCommand,
-  examples,
-  FILES_MEANING,
-  pickReading,
-  type SettingFlags,
-  wholeNumberArgument,
-} from './options.ts';
+import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
+import { addReadingOptions, FILES_MEANING, pickReadingOptions } from './reading-options.ts';
 
 interface ServeFlags extends SettingFlags, ReadingOptions, RehearsalFlags {
   readonly samples: boolean;
@@ -69,7 +62,7 @@ async function runServe(
   { samples, rehearse, delay, fail, seed, yes, ...settings }: ServeFlags,
   context: CommandContext,
 ): Promise<void> {
-  const reading = pickReading(settings);
+  const reading = pickReadingOptions(settings);
   const rehearsal = { rehearse, delay, fail, seed, yes };
   if (files.length > 0) return await runServeFiles(files, reading, rehearsal, settings, context);
   if (Object.values(reading).some((value) => value !== undefined && value !== false))

@@ -19,12 +19,12 @@ export async function findFile(path: string): Promise<Stats | undefined> {
     const found = await lstat(path);
     return found.isFile() ? found : undefined;
   } catch (error) {
-    if (isAbsence(error)) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
-export const isAbsence = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
+export const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
 /**
  * The bytes of a file from `start` to `end`, part by part. Each part overwrites the one before: with buffers of their own,

@@ -19,7 +19,7 @@ import { createPersonReplies, type PeopleOptions, type Template } from './person
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, mount, store } = options;
   const { variant } = mount;
-  const { send, sendAbsence, createVersion } = createPersonReplies(config, mount, store);
+  const { send, sendMissing, createVersion } = createPersonReplies(config, mount, store);
 
   const look = createLook(config);
   const language = findLanguage(config);
@@ -45,7 +45,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   app.get<PersonRoute>(url, personRoute(options), async (request, reply) => {
     const { username } = request.params;
     if (await send(reply, username, template)) return reply;
-    return sendAbsence(reply, username);
+    return sendMissing(reply, username);
   });
   addFeeds(app, options);
   done();

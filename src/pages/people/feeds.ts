@@ -37,7 +37,7 @@ function createFeedSender(
 ) {
   const { variant, base } = mount;
   const { family } = VARIANTS[variant];
-  const { sendAbsence, tagUser, createVersion } = createPersonReplies(config, mount, store);
+  const { sendMissing, tagUser, createVersion } = createPersonReplies(config, mount, store);
   const look = createLook(config);
   const language = findLanguage(config);
   const host = publicOrigin(config) ?? config.siteUrl;
@@ -56,7 +56,7 @@ function createFeedSender(
     const { username } = request.params;
     const key = userKey(username);
     const newest = await readNewest(store, variant, key);
-    if (newest === undefined) return sendAbsence(reply, username);
+    if (newest === undefined) return sendMissing(reply, username);
     const etag = joinEtags(version(), newest.profile.etag, newest.etag);
     tagUser(reply, family, key);
     return sendRendered(reply, { ...headers, ...caching(config), etag }, () =>

@@ -55,7 +55,7 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     if (await replies.send(reply, address.name, { version, headers, render, mostItems: MOST_TILES }))
       return reply;
     // There are endlessly many addresses: none is kept longer than other errors.
-    return replies.sendAbsence(reply, address.name, false);
+    return replies.sendMissing(reply, address.name, false);
   });
   done();
 };

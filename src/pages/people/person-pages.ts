@@ -8,7 +8,7 @@ import { addVary, caching, NOT_FOUND_CACHING, PRIVATE } from '../../api/http/hea
 import { FAULT } from '../../api/http/input.ts';
 import { PAGE } from '../../api/http/observations.ts';
 import { createUserTags } from '../../api/http/user-tags.ts';
-import { lookupResponses, UserInput } from '../../api/lookup.ts';
+import { findMissingCode, lookupResponses, UserInput } from '../../api/lookup.ts';
 import { createSuggestedUsers, type ExampleUsers } from '../../api/openapi/example-users.ts';
 import { hostConstraint, isOnHost, type Mount } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
@@ -89,7 +89,7 @@ function createPersonSender(options: PeopleOptions) {
   const { family } = VARIANTS[variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createPersonPage(config, mount);
-  const sendUnknown = createUnknownSender(options);
+  const sendMissing = createMissingSender(options);
   const version = createVersion((person) => render(person) + render(person, { before: '1' }));
   const sendPage = createPageSender(options, version);
 
@@ -98,7 +98,7 @@ function createPersonSender(options: PeopleOptions) {
     const key = userKey(username);
     const isNewest = before === undefined;
     const found = await (isNewest ? readNewest(store, variant, key) : readOlder(store, family, key, before));
-    if (found === undefined) return sendUnknown(request, reply, username, isNewest ? undefined : '');
+    if (found === undefined) return sendMissing(request, reply, username, isNewest ? undefined : '');
     // Any item may begin a page, but only some do on the way from the newest to the oldest.
     const isKept = isNewest || (isPageBorder(before) && /\?before=\d+$/.test(request.url));
     return sendPage(reply, found, { key, isKept, isLasting: isNewest }, (person, pictures) => {
@@ -118,7 +118,7 @@ function createItemSender(options: PeopleOptions) {
   const { family } = VARIANTS[mount.variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
-  const sendUnknown = createUnknownSender(options);
+  const sendMissing = createMissingSender(options);
   const version = createVersion((person) => render({ person, item: itemOf(person) }));
   const sendPage = createPageSender(options, version);
 
@@ -126,7 +126,7 @@ function createItemSender(options: PeopleOptions) {
     const { username, item: id = '' } = request.params;
     const key = userKey(username);
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
-    if (found === undefined) return sendUnknown(request, reply, username, '../');
+    if (found === undefined) return sendMissing(request, reply, username, '../');
     const { newer, behind: older } = found;
     return sendPage(reply, found, { key, isKept: true }, (person, pictures) =>
       render({ person, item: itemOf(person), newer, older, pictures }),
@@ -140,14 +140,14 @@ function createFollowSender(options: PeopleOptions) {
   const { family } = VARIANTS[mount.variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createFollowPage(config, mount);
-  const sendUnknown = createUnknownSender(options);
+  const sendMissing = createMissingSender(options);
   const sendPage = createPageSender(options, createVersion(render), followHeaders(config));
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
     const { username } = request.params;
     const key = userKey(username);
     const profile = await store.profile(family, key);
-    if (profile === undefined) return sendUnknown(request, reply, username, '../');
+    if (profile === undefined) return sendMissing(request, reply, username, '../');
     const part = { profile, etag: '', items: () => '[]', texts: () => String(profile.body), hasOlder: false };
     return sendPage(reply, part, { key, isKept: true }, render);
   };
@@ -190,10 +190,9 @@ function createPageSender(
 const olderAddress = (before: string | undefined) => before && `?before=${before}`;
 
 /** Sends why there is no such page; `folder` leads to those of other users. */
-function createUnknownSender(options: PeopleOptions) {
+function createMissingSender(options: PeopleOptions) {
   const { config, mount, store, exampleUsers } = options;
   const { family } = VARIANTS[mount.variant];
-  const { absence } = createPersonReplies(config, mount, store);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const language = findLanguage(config);
   const { errors, maybeRemoved } = language.words;
@@ -206,20 +205,20 @@ function createUnknownSender(options: PeopleOptions) {
     if (profile !== undefined) {
       const links = [linkTo(to, username)];
       const page = { title: errors.ROUTE_NOT_FOUND.title, lead: maybeRemoved, links };
-      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () => missingPage(config, root, page));
+      return sendMissingPage(request, reply, config, 'ROUTE_NOT_FOUND', () =>
+        missingPage(config, root, page),
+      );
     }
-    const [code, users, other] = [
-      await absence(username),
-      await suggestedUsers(),
-      await findElsewhere(options, username, to),
-    ];
+    const code = await findMissingCode(store, config.takedownStatus, family, userKey(username));
+    const users = await suggestedUsers();
+    const other = await findElsewhere(options, username, to);
     // The explorer names these to everybody.
     const near = nearest(username, (await exampleUsers())[family], SHORTEST);
     const alike = config.directory ? await findAlike(store, family, username) : [];
     const names = near ? [near] : alike.length > 0 ? alike : users[family];
     const links = [...other, ...names.map((name) => linkTo(to, name))];
     const page = missingPerson(username, code === 'USER_GONE', links, language);
-    return sendMissing(request, reply, config, code, () => missingPage(config, root, page));
+    return sendMissingPage(request, reply, config, code, () => missingPage(config, root, page));
   };
 }
 
@@ -256,7 +255,7 @@ export function addIndexes(
           users[VARIANTS[variant].family].map((name) => linkTo(`${root}people/${variant}/`, name)),
         );
       const lead = links.length > 0 ? words.somePeople : words.endsWithName;
-      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
+      return sendMissingPage(request, reply, config, 'ROUTE_NOT_FOUND', () =>
         missingPage(config, root, { title: words.whosePage, lead, links }),
       );
     });
@@ -273,7 +272,7 @@ const linkTo = (folder: string, name: string): PageLink => ({
   href: folder + encodeURIComponent(name),
 });
 
-function sendMissing(
+function sendMissingPage(
   request: FastifyRequest,
   reply: FastifyReply,
   config: Config,

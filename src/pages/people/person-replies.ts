@@ -8,7 +8,7 @@ import { sendFailure } from '../../api/http/errors.ts';
 import { sendRendered } from '../../api/http/fresh.ts';
 import type { Headers } from '../../api/http/headers.ts';
 import { createUserTags } from '../../api/http/user-tags.ts';
-import { missingUser } from '../../api/lookup.ts';
+import { findMissingCode } from '../../api/lookup.ts';
 import type { ExampleUsers } from '../../api/openapi/example-users.ts';
 import type { Mount } from '../../config/mount.ts';
 import { VERSION } from '../../config/package-files.ts';
@@ -50,9 +50,6 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   const { family } = VARIANTS[variant];
   const tagUser = createUserTags(config);
 
-  /** Why there is no user with this name. */
-  const absence = (name: string) => missingUser(store, config.takedownStatus, family, userKey(name));
-
   return {
     tagUser,
 
@@ -78,11 +75,11 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       return true;
     },
 
-    absence,
-
-    async sendAbsence(reply: FastifyReply, name: string, isLasting = true): Promise<FastifyReply> {
-      const code = await absence(name);
-      tagUser(reply, family, userKey(name), isLasting);
+    /** Sends why there is no such user. */
+    async sendMissing(reply: FastifyReply, name: string, isLasting = true): Promise<FastifyReply> {
+      const key = userKey(name);
+      const code = await findMissingCode(store, config.takedownStatus, family, key);
+      tagUser(reply, family, key, isLasting);
       return sendFailure(reply, code);
     },
   };
