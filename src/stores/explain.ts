@@ -45,6 +45,9 @@ function describe(error: NodeJS.ErrnoException): string {
     return `this user may not ${CHANGES.test(error.syscall ?? '') ? 'change' : 'read'} ${error.path}`;
   if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
     return 'this user may not write the database: run the command as its owner, or as root';
+  // Files of a database are named by StoreErrors.
+  if (error.code === 'SQLITE_FULL')
+    return 'the disk of temporary files is full: make room there, or set SQLITE_TMPDIR to a folder on another disk';
   if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
   if (error.code === 'ENOTDIR' && error.path !== undefined)
     return `${error.path}: a part of this path is a file, not a folder`;

@@ -1,6 +1,7 @@
-// An import that fills the disk fails with one message; the old data is kept and served. So is one without rights.
+// A command that fills a disk fails with one message; the old data is kept and served, and the command continues when there is
+// room. So does an import without rights.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -10,10 +11,12 @@ import type { Writer } from '../../src/stores/writer.ts';
 import { people } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { exported, newPath } from '../support/importing.ts';
-import { crowd, mirrorHere, namesIn, startSite } from '../support/mirror-site.ts';
+import { copiesIn } from '../support/media-folder.ts';
+import { crowd, mirrorArgs, mirrorHere, namesIn, startFiles, startSite } from '../support/mirror-site.ts';
+import { svg } from '../support/pictures.ts';
 import { folio } from '../support/records.ts';
-import { ask, databaseOf, spawned, startServer, vitrine } from '../support/rig.ts';
-import { canMount, onDisk } from '../support/small-disk.ts';
+import { ask, databaseOf, done, spawned, startServer, vitrine } from '../support/rig.ts';
+import { canMount, grow, onDisk } from '../support/small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../support/stress.ts';
 
 const sizeOf = (path: string) => statSync(path).size;
@@ -104,6 +107,108 @@ describe.skipIf(!canMount)('a full disk', () => {
       rmSync(join(folder, 'ballast'));
       const again = await mirrorHere(database, site.url, names.slice(0, 40), { state });
       expect(again.summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed\n/);
+    });
+  });
+
+  test('ends a mirror that reports what it has imported, and whose next run continues', async () => {
+    const large = Array.from({ length: 32 }, (_, n) =>
+      folio(n + 100, `large${n}`, { bio: 'x'.repeat(20_000) }),
+    );
+    const more = large.map((profile) => [String(profile.username), { profile }] as const);
+    const { names, answer } = crowd(31, Object.fromEntries(more));
+    const site = await startSite((request, response) => {
+      if (request.url?.includes('failing')) response.writeHead(400).end();
+      else answer(request, response);
+    });
+    const users = tempFile('users', ['failing', ...names, ...more.map(([name]) => name)].join('\n'));
+    await onDisk(600, async (folder) => {
+      const database = join(folder, 'site.db');
+      const [state, failed] = ['state', 'failed'].map((name) => join(tempFolder(), name)) as [string, string];
+      const args = mirrorArgs(
+        database,
+        'b',
+        site.url,
+        '--users',
+        users,
+        '--state',
+        state,
+        '--failed',
+        failed,
+      );
+      const { code, stdout, stderr } = await spawned(args);
+      expect(stdout).toMatch(/^users: 31 found, 0 unchanged, 0 unknown, 1 failed\n/);
+      const full = `given up: The disk is full: nothing of this was written to ${database}; the same command continues where this run ended`;
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`\nvitrine: ${full}; 1 of 64 users failed\n`),
+      ]);
+      expect(readFileSync(failed, 'utf8')).toMatch(/^failing\t.*\n$/);
+      expect(await namesIn(database)).toHaveLength(31);
+      grow(folder);
+      expect((await spawned(args)).stdout).toMatch(
+        /^users: 32 found, .*, 31 already done by the unfinished run\n/,
+      );
+      expect(await namesIn(database)).toHaveLength(63);
+    });
+  });
+
+  test.each(['media fetch', 'mirror'])(
+    'of pictures ends %s, which links what it has copied, and continues',
+    async (command) => {
+      const { names, answer } = crowd(10);
+      const pictures = names.map((_, n) => [`/${n}`, svg(`<desc>${n}${' '.repeat(60_000)}</desc>`)] as const);
+      const people: object[] = [];
+      const site = await startFiles(Object.fromEntries(pictures), (request, response) => {
+        const [, name, items] = /^\/api\/username\/(\w+)(\/shots)?$/.exec(request.url as string) ?? [];
+        if (items !== undefined) answer(request, response);
+        else response.end(JSON.stringify(people[names.indexOf(name as string)]));
+      });
+      people.push(...names.map((name, n) => folio(n + 1, name, { avatar: `${site.url}/${n}` })));
+      const database = await databaseOf(...people);
+      await onDisk(300, async (folder) => {
+        const copies = ['--media-dir', join(folder, 'media'), '--media-hosts', site.host];
+        const args =
+          command === 'mirror'
+            ? [...mirrorArgs(newPath(), 'b', site.url, '--user', ...names), '--media', ...copies]
+            : ['media', 'fetch', '--database-url', database, '--rate', '5000', ...copies];
+        const { code, stdout, stderr } = await spawned(args);
+        const [, made = '0'] =
+          /^pictures: (\d+) fetched, 0 already here, 0 gone, 0 failed$/m.exec(stdout) ?? [];
+        expect(Number(made)).toBeGreaterThan(0);
+        expect(stdout).toContain(`(profiles and lists rebuilt: ${made})\n`);
+        const full = `given up: cannot write ${folder}/media: no space left on device; the same command continues where this run ended`;
+        expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
+        expect(copiesIn(join(folder, 'media'))).toHaveLength(Number(made));
+        expect(readdirSync(join(folder, 'media', 'incoming'))).toEqual([]);
+        grow(folder);
+        expect(await done(args)).toContain(
+          `pictures: ${10 - Number(made)} fetched, ${made} already here, 0 gone, 0 failed\n`,
+        );
+      });
+    },
+  );
+
+  test('without room for the index of a database is named', async () => {
+    await onDisk(Math.ceil(sizeOf(smallDatabase) / 1024) + 8, async (folder) => {
+      const path = join(folder, 'site.db');
+      copyFileSync(smallDatabase, path);
+      const { code, stderr } = await spawned(['check', '--database-url', path]);
+      const full = `The disk is full: there is no room for ${path}-shm, without which ${path} cannot be opened.`;
+      expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
+    });
+  });
+
+  test('of temporary files is named', async () => {
+    const users = tempFile(
+      'users',
+      Array.from({ length: 200_000 }, (_, n) => `${n}${'x'.repeat(50)}\n`).join(''),
+    );
+    await onDisk(64, async (folder) => {
+      const args = mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--users', users);
+      const { code, stderr } = await spawned(args, { env: { SQLITE_TMPDIR: folder } });
+      const full =
+        'the disk of temporary files is full: make room there, or set SQLITE_TMPDIR to a folder on another disk';
+      expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
     });
   });
 });

@@ -29,6 +29,8 @@ function describeFault(path: string, code: string, message: string): string {
     return `${path} is damaged, or could not be read: if \`vitrine check\` says it again, restore it from a copy.`;
   if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
     return `The disk is full: nothing of this was written to ${path}.`;
+  if (code === 'SQLITE_IOERR_SHMSIZE')
+    return `The disk is full: there is no room for ${path}-shm, without which ${path} cannot be opened.`;
   if (code.startsWith('SQLITE_BUSY'))
     return `${path} is being written by another process; try again when it is done.`;
   if (code.startsWith('SQLITE_READONLY') && existsSync(`${path}-journal`))

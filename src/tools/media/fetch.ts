@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
 import { brief, counted, joinReasons } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
+import { OutputError } from '../../stores/output.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { OriginalState } from '../../stores/sql/media.ts';
 import { UNKNOWN_SIZE } from '../../stores/steps.ts';
@@ -178,8 +179,8 @@ async function fetchOriginals(fetch: Fetch): Promise<void> {
       outcomes.add(entry, outcome);
       if (!isAddressTooLong(url)) await saver.add(entry);
     } catch (error) {
-      if (!(error instanceof QuotaReached)) throw error;
-      run.stop(error.message);
+      if (!(error instanceof OutputError)) throw error;
+      run.stop(`given up: ${error.message}`);
     }
   });
 }

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { type Extension, MEDIA_TYPES } from '../../records/copy-files.ts';
 import { keysOf } from '../../records/tables.ts';
+import { OutputError } from '../../stores/output.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
@@ -28,9 +29,9 @@ type ReceivedFile =
   | { readonly reason: string; readonly kind: 'failed' };
 
 /** The copies take all the room they may have. */
-export class QuotaReached extends Error {
+export class QuotaReached extends OutputError {
   override name = 'QuotaReached';
-  override message = 'given up: the copies take all of --media-quota';
+  override message = 'the copies take all of --media-quota';
 }
 
 export const fileReceiver =

@@ -2,6 +2,7 @@
 // to know of them.
 import { smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
+import { OutputError } from '../../stores/output.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import { type MeasuredCopy, undecoded } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
@@ -66,8 +67,8 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
         failed.add(file);
         return undecoded(failedDecodes + 1);
       }
-      if (!(error instanceof QuotaReached)) throw error;
-      run.stop(error.message);
+      if (!(error instanceof OutputError)) throw error;
+      run.stop(`given up: ${error.message}`);
       return undefined;
     }
   }

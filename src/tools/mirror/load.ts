@@ -15,14 +15,12 @@ import { tryNote } from './memory.ts';
 const NOT_NOTED: ReadonlySet<VisitOutcome> = new Set(['refused', 'failed', 'takenDown']);
 
 export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Promise<void> {
-  const { memory, counts, run } = mirror;
+  const { memory, counts } = mirror;
   const loadable = await refuseOthersRecords(
     visits.filter(({ rows }) => rows.length > 0),
     mirror,
   );
-  const users = loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) }));
-  const reason = tryNote(() => memory.reserve(users));
-  if (reason !== undefined) return run.stop(`given up: ${reason.replace(/\.$/, '')}`);
+  memory.reserve(loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) })));
   await loadUsers(loadable, mirror);
   for (const { outcome } of visits) counts[outcome]++;
 

@@ -50,7 +50,8 @@ export async function runMirror(options: MirrorOptions) {
     onFault: report.fault,
     noteFailure: (name, reason) => failedFile?.add(`${name}\t${printable(reason)}`),
   };
-  await mirrorUsers(list, mirror);
+  // What was imported by then stays, and is reported.
+  await mirrorUsers(list, mirror).catch((error) => giveUp(error, mirror));
   report.step('comparing with the users who are here');
   const refusal = run.stopped() === undefined ? await finish(mirror) : undefined;
   failedFile?.commit();
@@ -144,10 +145,15 @@ async function finish(mirror: Mirror): Promise<string | undefined> {
   // If the site knows none of the users, assume a wrong address, not an empty site.
   const refusal = options.prune && isAnyUserKnown ? await pruneGone(mirror).catch(explainRefusal) : undefined;
   if (mirror.run.stopped() !== undefined) return refusal;
-  warn(tryNote(memory.finish), mirror);
   // In a database without users, a load of nothing would count as the first import.
-  if (isAnyUserKnown) await noteRun(options.writer);
+  if (isAnyUserKnown) await noteRun(options.writer).catch((error) => giveUp(error, mirror));
+  if (mirror.run.stopped() === undefined) warn(tryNote(memory.finish), mirror);
   return refusal;
+}
+
+/** Ends the run at a fault of the database, such as a full disk. */
+function giveUp(error: unknown, { run }: Mirror): void {
+  run.stop(`given up: ${explainRefusal(error).replace(/\.$/, '')}`);
 }
 
 function explainRefusal(error: unknown): string {
