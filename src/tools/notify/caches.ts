@@ -62,7 +62,7 @@ export const SERVICES: Record<ServiceName, Service> = {
     perMinute: Number.POSITIVE_INFINITY,
     token: 'PURGE_TOKEN',
     needsToken: false,
-    remedy: 'set PURGE_TOKEN if it wants a bearer token',
+    remedy: 'set PURGE_TOKEN to the bearer token that it wants',
   },
 };
 
