@@ -35,7 +35,7 @@ export const INDEXES = [
   // In the order of the lists: without it, a sort would hold every record on disk, twice.
   'CREATE INDEX staged_in_order ON staged (kind, owner, date DESC, id DESC) WHERE owner IS NOT NULL',
   'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
-  'CREATE INDEX misfits_by_id ON misfits (kind, id)',
+  'CREATE INDEX IF NOT EXISTS misfits_by_id ON misfits (kind, id)',
   'ANALYZE staged',
 ];
 

@@ -201,8 +201,8 @@ async function finish(db: OpenDatabase, options: LoadOptions, ending: LoadOutcom
   return { tallies, unswept };
 }
 
+/** They stay: making or dropping a table costs as much as there are statements that were not collected yet. */
 function createWorkTables(db: OpenDatabase): void {
-  // They stay if their last change could not be ended.
   for (const [name, columns] of Object.entries(WORK_TABLES))
     db.exec(`CREATE TEMP TABLE IF NOT EXISTS ${name} (${columns}); DELETE FROM temp.${name}`);
 }
@@ -212,9 +212,9 @@ function endWork(db: OpenDatabase, path: string, unswept?: UnsweptChange): void 
   if (!db.open) return;
   try {
     if (db.inTransaction) db.exec('ROLLBACK');
-    for (const name of ['staged', ...Object.keys(WORK_TABLES)]) db.exec(`DROP TABLE IF EXISTS temp.${name}`);
+    db.exec('DROP TABLE IF EXISTS temp.staged');
   } catch {
-    // The temporary tables end with the connection.
+    // The temporary table ends with the connection.
   }
   if (unswept === undefined) emptyLog(db);
   else sweepChange(db, path, unswept);
