@@ -1,7 +1,7 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 
 import type pg from 'pg';
-import type { MemberSql } from '../sql/media-statements.ts';
+import { type MemberSql, SERVED_PROFILE } from '../sql/media-statements.ts';
 import { PACKED_FROM, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { storeLists } from './lists.ts';
@@ -13,7 +13,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
-    storeLists: (family, record) => storeLists(client, family, record),
+    storeLists: (family, served) => storeLists(client, family, served),
     member,
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
@@ -87,8 +87,8 @@ const MADE = 'unnest($2::integer[], $3::integer[], $4::tid[]) AS made (start, le
 
 /** As in the index of the migrations, which holds only what is to be compressed. */
 const PROFILES: PackedTable = {
-  find: `SELECT ctid AS row, id AS at, coalesce(served, record) AS text FROM profiles
-    WHERE packed IS NULL AND octet_length(coalesce(served, record)) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
+  find: `SELECT ctid AS row, id AS at, ${SERVED_PROFILE} AS text FROM profiles
+    WHERE packed IS NULL AND octet_length(${SERVED_PROFILE}) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
   store: `UPDATE profiles SET packed = substr($1::bytea, start, length) FROM ${MADE} WHERE ctid = made.row`,
 };
 /** As migration 9 leaves them. */

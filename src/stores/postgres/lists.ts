@@ -17,8 +17,8 @@ const MOST_ROWS = 500;
 const FIRST_ROWS = 16;
 
 /** Stores the lists of `touched`, inside the caller's transaction. */
-export async function storeLists(client: pg.Client, family: Family, record: string): Promise<void> {
-  await client.query(`DECLARE listed NO SCROLL CURSOR FOR ${selectListed(family, record)} ORDER BY id`);
+export async function storeLists(client: pg.Client, family: Family, served: string): Promise<void> {
+  await client.query(`DECLARE listed NO SCROLL CURSOR FOR ${selectListed(family, served)} ORDER BY id`);
   let rows = await fetchListed(client, FIRST_ROWS);
   while (rows.length > 0) {
     // The server reads on while the program compresses.

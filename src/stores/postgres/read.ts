@@ -1,7 +1,7 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 
 import type pg from 'pg';
-import type { Family } from '../../records/kinds.ts';
+import { type Family, findKind } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import {
   type Answer,
@@ -22,9 +22,8 @@ import {
   type Side,
   selectHistory,
   selectItem,
-  servedItem,
 } from '../sql/history-statements.ts';
-import { type FactsRow, factsByFile } from '../sql/media-statements.ts';
+import { type FactsRow, factsByFile, SERVED_PROFILE, servedRecord } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -37,7 +36,7 @@ import { type Hosts, openHosts } from './hosts.ts';
 const PROFILE = {
   name: 'profile',
   text: `SELECT generation, etag, CASE WHEN strpos($3, etag) > 0 THEN NULL WHEN $4 AND packed IS NOT NULL THEN packed
-      ELSE convert_to(coalesce(served, record), 'UTF8') END, $4 AND packed IS NOT NULL
+      ELSE convert_to(${SERVED_PROFILE}, 'UTF8') END, $4 AND packed IS NOT NULL
     FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
 };
 const IS_PACKED = String.raw`substr(body, 1, 1) = '\x1f'`;
@@ -78,7 +77,7 @@ const selectUsers = (name: string, found: string, order: string) =>
     name,
     `SELECT json_agg(page) FROM (
        SELECT key, username, etag, left(name, 300) AS name, left(bio, 300) AS bio, avatar
-       FROM (SELECT user_key AS key, etag, coalesce(served, record) AS text, ${found}) AS found
+       FROM (SELECT user_key AS key, etag, ${SERVED_PROFILE} AS text, ${found}) AS found
        CROSS JOIN json_to_record(text::json) AS entry (username text, name text, bio text, avatar text)
        ORDER BY ${order}) AS page`,
   );
@@ -98,7 +97,7 @@ const SEARCH = selectUsers(
 );
 const NEWEST = {
   name: 'newest',
-  text: `SELECT generation, profiles.etag, coalesce(served, record), lists.etag, ${NEWEST_COLUMNS}
+  text: `SELECT generation, profiles.etag, ${SERVED_PROFILE}, lists.etag, ${NEWEST_COLUMNS}
     FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
       ON family = $1 AND user_key = $2 AND collection = $3`,
 };
@@ -114,9 +113,9 @@ type NewestRow = [
 /** A line for each item: its id, and its record if that fits. As JSON, a text full of quotes would cost twice as much. */
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
-  text: `SELECT generation, etag, coalesce(served, record), (
+  text: `SELECT generation, etag, ${SERVED_PROFILE}, (
       SELECT string_agg(id || ' ' || CASE WHEN bytes > ${MOST_BYTES} THEN '' WHEN media_url IS NULL THEN record
-        ELSE ${servedItem(family, member)} END, E'\\n')
+        ELSE ${servedRecord(findKind(family, 'item'), member)} END, E'\\n')
       FROM (
         SELECT id, record, sum(octet_length(record)) OVER (ORDER BY date DESC, id DESC) AS bytes
         FROM (${selectHistory(family, 'older', 'items.id, items.date, record')}) AS found) AS part)

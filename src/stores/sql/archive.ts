@@ -11,7 +11,8 @@ import {
   missingCopies,
   originals,
   readSmall,
-  servedText,
+  SERVED_PROFILE,
+  servedRecord,
   tableName,
 } from './media-statements.ts';
 import { findFaults } from './soundness.ts';
@@ -104,8 +105,8 @@ async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGener
     const { family, role } = KINDS[kind];
     const [order, served] =
       role === 'profile'
-        ? ['user_key', 'coalesce(served, record)']
-        : ['owner, date DESC, id DESC', servedText(kind, member)];
+        ? ['user_key', SERVED_PROFILE]
+        : ['owner, date DESC, id DESC', servedRecord(kind, member)];
     for await (const [record] of rows<[string]>(
       `SELECT ${withCopies ? served : 'record'} FROM ${tableName(kind)} WHERE family = '${family}' ORDER BY ${order}`,
     ))

@@ -6,7 +6,7 @@ import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
 import { MEMBERS } from '../../records/schemas.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Awaitable } from '../reader.ts';
-import { type MemberSql, servedText, tableName } from './media-statements.ts';
+import { type MemberSql, servedRecord, tableName } from './media-statements.ts';
 import { listStatements, PACKED } from './merge-statements.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
@@ -93,7 +93,7 @@ export function* completeRecords(
   db: SqlAdapter,
 ): Generator<Awaitable<unknown>> {
   const { family, role } = KINDS[kind];
-  const served = hasCopies ? servedText(kind, db.member) : 'record';
+  const served = hasCopies ? servedRecord(kind, db.member) : 'record';
   const ofFamily = `WHERE family = '${family}'`;
   // Any other record is damaged, stays as it is, and is named by `vitrine check`.
   const before = Object.keys(MEMBERS[kind]).filter((name) => stored.includes(name));

@@ -1,15 +1,11 @@
 // A user's items from one of them on, in text that SQLite and PostgreSQL both understand.
 import { type Family, findKind, ITEM_CAP } from '../../records/kinds.ts';
 import { MOST_BYTES } from '../reader.ts';
-import { type MemberSql, servedText } from './media-statements.ts';
+import { SERVED_PROFILE, servedRecord } from './media-statements.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
 const SIDES = { older: ['<=', 'DESC'], newer: ['>=', 'ASC'] } as const;
 export type Side = keyof typeof SIDES;
-
-/** The SQL for an item's record with the addresses of copies. */
-export const servedItem = (family: Family, member: MemberSql): string =>
-  servedText(findKind(family, 'item'), member);
 
 /**
  * Columns of items, towards one side. $1: the key of the user's name; $2: the id of the item to begin with, empty for the
@@ -53,12 +49,12 @@ export function selectItem(family: Family, { member, bytes }: Pick<SqlAdapter, '
     SELECT CAST(other.id AS text) FROM items AS other
     WHERE other.family = '${family}' AND other.owner = items.owner AND (other.date, other.id) ${sign} (items.date, items.id)
     ORDER BY other.date ${order}, other.id ${order} LIMIT 1)`;
-  const record = `CASE WHEN (SELECT media_url FROM vitrine) IS NULL THEN record ELSE ${servedItem(family, member)} END`;
+  const record = `CASE WHEN (SELECT media_url FROM vitrine) IS NULL THEN record ELSE ${servedRecord(findKind(family, 'item'), member)} END`;
   return `
   SELECT etag, ${bytes('profile')} AS profile, ${bytes(record)} AS record,
     ${beside('<', 'DESC')} AS older, ${beside('>', 'ASC')} AS newer
   FROM (
-    SELECT id AS user_id, etag, coalesce(served, record) AS profile FROM profiles
+    SELECT id AS user_id, etag, ${SERVED_PROFILE} AS profile FROM profiles
     WHERE family = '${family}' AND user_key = $1 || '') AS person
   CROSS JOIN items WHERE family = '${family}' AND items.id = CAST($2 AS bigint) AND owner = user_id`;
 }

@@ -9,14 +9,17 @@ export const HAS_COPIES =
 
 export const copiedMembers = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
 
-/** A record with the addresses of the copies. Quotes within a text are escaped, so no text passes for a member. */
-export const servedText = (kind: KindName, member: MemberSql): string =>
+/** The SQL for a record as it is served: with the addresses of copies. Quotes within a text are escaped, so no text passes for a member. */
+export const servedRecord = (kind: KindName, member: MemberSql): string =>
   copiedMembers(kind).reduce((text, name) => {
     const original = `coalesce(${member(name)}, '')`;
     const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
     const value = (url: string) => `'"${name}":"' || ${escapeJson(url)} || '"'`;
     return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
   }, 'record');
+
+/** The same for a profile, as it is stored: `served` is null where it is the record itself. */
+export const SERVED_PROFILE = 'coalesce(served, record)';
 
 /** The SQL for an address as it stands in JSON: no address holds other characters that JSON escapes. */
 const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'), '"', '\"')`;

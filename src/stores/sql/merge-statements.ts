@@ -39,9 +39,9 @@ export const INDEXES = [
   'ANALYZE staged',
 ];
 
-/** The list as the items of a row of `profiles` give it. `record` is the SQL for a record as it is served. */
-export const listOfProfile = (record: string) => `(
-  SELECT '[' || coalesce(string_agg(${record}, ','), '') || ']' FROM (
+/** The list as the items of a row of `profiles` give it. `served` is the SQL for a record as it is served. */
+export const listOfProfile = (served: string) => `(
+  SELECT '[' || coalesce(string_agg(${served}, ','), '') || ']' FROM (
     SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
     ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
 
@@ -51,9 +51,9 @@ export const selectNames = (family: Family, columns: (name: string) => string = 
     .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
     .join(' UNION ALL ')}) AS names`;
 
-/** The users in `touched` with their lists. `record` is the SQL for a record as it is served. */
-export const selectListed = (family: Family, record: string) => `
-  SELECT user_key, id, ${listOfProfile(record)} AS items
+/** The users in `touched` with their lists. `served` is the SQL for a record as it is served. */
+export const selectListed = (family: Family, served: string) => `
+  SELECT user_key, id, ${listOfProfile(served)} AS items
   FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner`;
 
 /** A list that stays as it was is left alone, so that it does not count as changed. */

@@ -22,7 +22,7 @@ import {
   type Tallies,
   type Tally,
 } from './load.ts';
-import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
+import { HAS_COPIES, namedCopies, servedRecord } from './media-statements.ts';
 import {
   COUNT_CHANGED,
   INDEXES,
@@ -57,7 +57,7 @@ export async function merge(
     const takenDown = await skipTakenDown(db, family);
     await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
-    const served = await servedIn(db, findKind(family, 'profile'));
+    const served = await readServedRecord(db, findKind(family, 'profile'));
     onStep(`${family} profiles`);
     const profiles = await move(db, statements.profiles(served), replace);
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
@@ -133,7 +133,7 @@ async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Pro
 export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void> {
   const { before, after } = listStatements(family);
   await db.run(before);
-  await db.storeLists(family, await servedIn(db, findKind(family, 'item')));
+  await db.storeLists(family, await readServedRecord(db, findKind(family, 'item')));
   for (const statement of after) await db.run(statement);
 }
 
@@ -145,9 +145,9 @@ async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
 
 const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
 
-/** The SQL for a record as it is served. While there are no copies, it is the record itself. */
-export const servedIn = async (db: Rows, kind: KindName) =>
-  (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
+/** `servedRecord`. While there are no copies, that is the record itself. */
+export const readServedRecord = async (db: Rows, kind: KindName) =>
+  (await hasCopies(db)) ? servedRecord(kind, db.member) : 'record';
 
 /** In the order of the files. */
 async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promise<void> {

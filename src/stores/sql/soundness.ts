@@ -4,27 +4,27 @@ import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS } from '../../record
 import { MEMBERS } from '../../records/schemas.ts';
 import { WRONG_COUNTS } from './counts.ts';
 import { forgetOldNames } from './list-names.ts';
-import type { MemberSql } from './media-statements.ts';
-import { rebuildLists, servedIn } from './merge.ts';
+import { type MemberSql, SERVED_PROFILE } from './media-statements.ts';
+import { readServedRecord, rebuildLists } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
 import { isLong, PACKED_FROM, readBody } from './packing.ts';
 import type { Rows, SqlAdapter, TextRow } from './sql-adapter.ts';
 import { findUnsearchable } from './word-statements.ts';
 
 /** Users with a list that is missing or is not what their items give; and lists without a user or of an old name. */
-const wrongLists = (family: Family, record: string) => `
+const wrongLists = (family: Family, served: string) => `
   SELECT profiles.family, profiles.user_key, profiles.id AS owner FROM profiles CROSS JOIN ${selectNames(family)}
   LEFT JOIN lists ON lists.family = profiles.family AND lists.owner = profiles.id AND lists.collection = names.collection
   WHERE profiles.family = '${family}' AND (lists.user_key IS DISTINCT FROM profiles.user_key
-    OR lists.etag IS DISTINCT FROM etag_of(${listOfProfile(record)}))
+    OR lists.etag IS DISTINCT FROM etag_of(${listOfProfile(served)}))
   UNION
   SELECT family, user_key, owner FROM lists
   WHERE family = '${family}' AND (collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
     SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner))`;
 
-/** Whether the text or the ETag of a profile is not what its record gives; `record` is the SQL for it as it is served. */
-const isProfileWrong = (record: string) =>
-  `(served IS DISTINCT FROM nullif(${record}, record) OR etag <> etag_of(coalesce(served, record)))`;
+/** Whether the text or the ETag of a profile is not what its record gives; `served` is the SQL for that. */
+const isProfileWrong = (served: string) =>
+  `(served IS DISTINCT FROM nullif(${served}, record) OR etag <> etag_of(${SERVED_PROFILE}))`;
 
 const OWNERLESS = `
   SELECT family, CAST(id AS text) FROM items
@@ -98,8 +98,8 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
 
 /** The answers that are stored as they are sent and are not those of the text: table, id of the user, family, name. */
 async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[string, string, string, string]> {
-  const profiles = `SELECT CAST(id AS text), user_key, ${db.hex('packed')}, coalesce(served, record) FROM profiles
-    WHERE family = '${family}' AND (packed IS NOT NULL OR octet_length(coalesce(served, record)) >= ${PACKED_FROM})`;
+  const profiles = `SELECT CAST(id AS text), user_key, ${db.hex('packed')}, ${SERVED_PROFILE} FROM profiles
+    WHERE family = '${family}' AND (packed IS NOT NULL OR octet_length(${SERVED_PROFILE}) >= ${PACKED_FROM})`;
   for await (const [id, key, packed, text] of db.rows<[string, string, string | null, string]>(profiles))
     if (!isLong(text) || readBody(Buffer.from(packed ?? '', 'hex')) !== text)
       yield [family, key, 'profiles', id];
@@ -120,10 +120,10 @@ async function* findAllWrongBodies(db: Rows) {
 }
 
 async function wrongRows(db: Rows, family: Family) {
-  const profile = await servedIn(db, findKind(family, 'profile'));
+  const profile = await readServedRecord(db, findKind(family, 'profile'));
   return {
     profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
-    lists: wrongLists(family, await servedIn(db, findKind(family, 'item'))),
+    lists: wrongLists(family, await readServedRecord(db, findKind(family, 'item'))),
   };
 }
 
@@ -152,10 +152,10 @@ export async function repairContents(db: SqlAdapter): Promise<number> {
 }
 
 async function repairProfiles(db: SqlAdapter, family: Family): Promise<number> {
-  const record = await servedIn(db, findKind(family, 'profile'));
+  const served = await readServedRecord(db, findKind(family, 'profile'));
   return await db.run(
-    `UPDATE profiles SET served = nullif(${record}, record), etag = etag_of(${record}), packed = packed_of(${record})
-     WHERE family = '${family}' AND ${isProfileWrong(record)}`,
+    `UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served}), packed = packed_of(${served})
+     WHERE family = '${family}' AND ${isProfileWrong(served)}`,
   );
 }
 
@@ -187,4 +187,4 @@ export async function repairBodies(db: SqlAdapter): Promise<number> {
 }
 
 const TOUCH = 'INSERT INTO touched VALUES ($1) ON CONFLICT DO NOTHING';
-const PACK = 'UPDATE profiles SET packed = packed_of(coalesce(served, record))';
+const PACK = `UPDATE profiles SET packed = packed_of(${SERVED_PROFILE})`;

@@ -12,8 +12,8 @@ export interface SqlAdapter {
   run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
   /** The rows of a query; the caller knows its columns. */
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
-  /** Stores the lists of the users in `touched`. `record` is the SQL for an item as it is served. */
-  storeLists(family: Family, record: string): Awaitable<void>;
+  /** Stores the lists of the users in `touched`. `served` is the SQL for an item as it is served. */
+  storeLists(family: Family, served: string): Awaitable<void>;
   readonly member: MemberSql;
   /** The SQL for the names of a record's members, in their order, with commas between them. */
   readonly memberNames: string;

@@ -38,7 +38,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
   }
   return {
     run,
-    storeLists: (family, record) => void run(storeLists(family, record)),
+    storeLists: (family, served) => void run(storeLists(family, served)),
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,

@@ -10,13 +10,13 @@ const MAX_ROWS = '9223372036854775807';
 export const bytes = (text: string) => `CAST(${text} AS BLOB)`;
 
 /** Stores the lists of `touched`. ETag and body of an empty list are computed once: many users have no items. */
-export const storeLists = (family: Family, record: string) => `
+export const storeLists = (family: Family, served: string) => `
   INSERT INTO lists (family, user_key, collection, owner, etag, body)
   SELECT '${family}', user_key, collection, id, etag, CASE items WHEN '[]' THEN empty
     ELSE body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) END FROM (
     SELECT user_key, id, items, CASE items WHEN '[]' THEN (SELECT etag_of(${bytes(`'[]'`)}))
       ELSE etag_of(${bytes('items')}) END AS etag FROM (
-      ${selectListed(family, record)} LIMIT ${MAX_ROWS} OFFSET 0) AS listed
+      ${selectListed(family, served)} LIMIT ${MAX_ROWS} OFFSET 0) AS listed
     LIMIT ${MAX_ROWS} OFFSET 0) AS built
   CROSS JOIN ${selectNames(family, (name) => `, body_of(${bytes(`'{"${name}":[]}'`)}) AS empty`)} WHERE true
   ${REPLACE_CHANGED}`;

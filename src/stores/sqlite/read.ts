@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import type { Family } from '../../records/kinds.ts';
+import { type Family, findKind } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import {
   type Answer,
@@ -24,9 +24,15 @@ import {
   type Side,
   selectHistory,
   selectItem,
-  servedItem,
 } from '../sql/history-statements.ts';
-import { type FactsRow, factsByFile, MEDIA_URL, type MemberSql } from '../sql/media-statements.ts';
+import {
+  type FactsRow,
+  factsByFile,
+  MEDIA_URL,
+  type MemberSql,
+  SERVED_PROFILE,
+  servedRecord,
+} from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import { NEWEST_MARK } from '../sql/takedowns.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -63,15 +69,15 @@ export function openReader(source: string | Buffer): SqliteReader {
 const find = (table: string, isPacked: string, body: string) => `
   SELECT etag, ${isPacked}, CASE WHEN instr(?, etag) THEN NULL ELSE ${body} END
   FROM ${table} WHERE family = ? AND user_key = ?`;
-const RECORD = 'CAST(coalesce(served, record) AS BLOB)';
-const FIND_PLAIN = find('profiles', '0', RECORD);
-const FIND_PACKED = find('profiles', 'packed IS NOT NULL', `coalesce(packed, ${RECORD})`);
+const PROFILE = `CAST(${SERVED_PROFILE} AS BLOB)`;
+const FIND_PLAIN = find('profiles', '0', PROFILE);
+const FIND_PACKED = find('profiles', 'packed IS NOT NULL', `coalesce(packed, ${PROFILE})`);
 const FIND_LIST = `${find('lists', "body < x'20'", 'body')} AND collection = ?`;
 
 // `+?` and `? + 0`: SQLite looks at the value of a bare `LIMIT ?`, or of `family = ?` where rows are ordered or tables joined,
 // to plan, and so plans anew for each call: 5 to 20 µs.
 const NEWEST = `
-  SELECT profiles.etag, ${RECORD}, lists.etag, ${NEWEST_COLUMNS}
+  SELECT profiles.etag, ${PROFILE}, lists.etag, ${NEWEST_COLUMNS}
   FROM profiles CROSS JOIN lists
   WHERE profiles.family = +? AND profiles.user_key = +?
     AND lists.family = profiles.family AND lists.user_key = profiles.user_key AND collection = +?`;
@@ -82,7 +88,7 @@ const FIRST_USERS = `
 
 const ENTRY = `
   SELECT user_key AS key, record ->> 'username' AS username, etag, substr(record ->> 'name', 1, 300) AS name,
-    substr(record ->> 'bio', 1, 300) AS bio, coalesce(served, record) ->> 'avatar' AS avatar`;
+    substr(record ->> 'bio', 1, 300) AS bio, ${SERVED_PROFILE} ->> 'avatar' AS avatar`;
 const usersBy = (isIn: string, order: string) => `${ENTRY} FROM profiles
   WHERE family = +? AND user_key ${isIn} ? ORDER BY user_key ${order} LIMIT ? + 0 OFFSET ? + 0`;
 const SEARCH = `${ENTRY} FROM (${selectFound(['+?1', '?2', '?3', '?4 + 0'])}) AS found CROSS JOIN profiles
@@ -262,7 +268,7 @@ function prepareHistories(db: OpenDatabase, member: MemberSql) {
   return {
     plain: perFamily((family) => prepare<SizedRow>(family, 'older', 'CAST(record AS BLOB)')),
     served: perFamily((family) =>
-      prepare<SizedRow>(family, 'older', `CAST(${servedItem(family, member)} AS BLOB)`),
+      prepare<SizedRow>(family, 'older', `CAST(${servedRecord(findKind(family, 'item'), member)} AS BLOB)`),
     ),
     sizes: forEachSide((family, side) => prepare<[id: string, bytes: number]>(family, side)),
   };
