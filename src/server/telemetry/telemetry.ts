@@ -60,6 +60,7 @@ function createEventLog({ config, log, clients, slow }: EventLogOptions) {
     method: request.method,
     url: asciiUrl(originalUrl(request)),
     userAgent: readUserAgent(request),
+    referer: readReferer(request),
   });
 
   function logResponse({ request, operation, status, bytes }: ResponseEvent, ms: number): void {
@@ -123,7 +124,14 @@ const readUserAgent = ({ headers }: IncomingMessage) => {
   return name === undefined ? undefined : asciiText(name.slice(0, LONGEST_USER_AGENT));
 };
 
+/** Of a web page, the origin: the rest may be private. */
+const readReferer = ({ headers }: IncomingMessage) => {
+  const { origin } = URL.parse(headers.referer ?? '') ?? {};
+  return origin === 'null' ? undefined : origin?.slice(0, LONGEST_REFERER);
+};
+
 const LONGEST_USER_AGENT = 256;
+const LONGEST_REFERER = 256;
 const LONGEST_LOGGED = 1024;
 
 /** Safe for any terminal: Node lets bytes above ASCII through, and some of them are control sequences. */

@@ -149,6 +149,22 @@ test('a traceparent is logged if it is well-formed, whoever sends it', async () 
     ]);
 });
 
+test('of a referer only the origin is logged, if it is that of a web page', async () => {
+  for (const [said, kept] of [
+    ['https://site.example/mail/ada?token=s3cret#top', 'https://site.example'],
+    ['http://ada:s3cret@site.example:8080/', 'http://site.example:8080'],
+    [`https://${'a'.repeat(8000)}/`, `https://${'a'.repeat(248)}`],
+    [`https://site.example/${'a'.repeat(8000)}`, 'https://site.example'],
+    ['https://site.example/\x9b31m"', 'https://site.example'],
+    ['https://site\x9b31m.example/', undefined],
+    ['android-app://org.example.mail/inbox/7', undefined],
+    ['file:///home/ada/page.html', undefined],
+    ['/people/b/ada', undefined],
+    ['', undefined],
+  ] as const)
+    expect([said, (await lineFor(servers.nobody, { referer: said })).referer]).toEqual([said, kept]);
+});
+
 test('no request can forge a log line or send control characters to a terminal', async () => {
   const server = await startServer({ TRUST_PROXY: '127.0.0.1', ACCESS_LOG: 'on' });
   const written: Buffer[] = [];
