@@ -1,5 +1,6 @@
-// The API of the specification, line by line: a plugin for each variant at its base address, query-style for A, path-style for
-// B and C, over one store.
+// The API of the specification: this plugin mounts a route plugin for each variant at its base address, query-style for A and
+// path-style for B and C, over one store. The schemas of its responses are in records/schemas.ts: TypeBox forces every field to
+// a string, and caps item lists at 15.
 
 import type { FastifyPluginCallback } from 'fastify';
 import { type Config, listMounts } from '../config/settings.ts';
@@ -11,7 +12,7 @@ import { createUserTags } from './http/user-tags.ts';
 import { pathStyle } from './path-style.ts';
 import { queryStyle } from './query-style.ts';
 
-export const PLUGINS: Record<RouteStyle, typeof pathStyle> = { query: queryStyle, path: pathStyle };
+export const ROUTE_PLUGINS: Record<RouteStyle, typeof pathStyle> = { query: queryStyle, path: pathStyle };
 
 interface ApiOptions {
   readonly config: Config;
@@ -26,7 +27,7 @@ export const api: FastifyPluginCallback<ApiOptions> = (app, { config, store, obs
   for (const { variant, base } of listMounts(config)) {
     const { style } = VARIANTS[variant];
     const lookups = { variant, base, addresses: STYLES[style], store, sendAnswer, tagUser, takedownStatus };
-    app.register(PLUGINS[style], { prefix: base.path, ...lookups });
+    app.register(ROUTE_PLUGINS[style], { prefix: base.path, ...lookups });
   }
   done();
 };

@@ -89,7 +89,7 @@ export async function findMissingCode(
 
 export type Lookups = ReturnType<typeof createLookups>;
 
-/** What the lookups of a variant need. */
+/** The options with what both lookups of the variant need beside them. */
 export function createLookups({ variant, ...rest }: VariantOptions) {
   const { family, collection } = VARIANTS[variant];
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;

@@ -57,7 +57,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     return answerLookup(lookups, 'items', request, reply, request.params.username);
   });
 
-  // Without a name these would be unknown addresses.
+  // Addresses that lack the name have an error of their own: without these routes they would be unknown ones.
   const withoutUser = [
     addresses.profile.replace('/:username', ''),
     addresses.profile.replace(':username', ''),

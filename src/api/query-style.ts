@@ -53,7 +53,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     app.get(
       url,
       {
-        // Only the address that ends with it: the other one is the second of the two.
+        // Below a prefix, Fastify would register `/` without its slash as well, which is the second of the two.
         prefixTrailingSlash: 'slash',
         constraints: hostConstraint(base),
         config: { operation: chooseOperation },

@@ -1,4 +1,5 @@
-// The table of contents: what Vitrine answers, line by line.
+// The table of contents: a Fastify app with the API of each variant (api/api.ts), pages and all else that Vitrine answers,
+// line by line, over one store that it only reads.
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -64,10 +65,10 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
     addLimits(part, config, rateLimit, observe);
     if (config.explorer) addErrorPages(part, config, store);
   }
-  // What any program may read, on this site or another.
+  // Data: what any program may read, on this site or another.
   app.register(async (data) => {
     addHeaders(data, jsonHeaders(config.corsOrigin));
-    // They ask how things are, so no limit applies to them.
+    // No limit applies to those who ask whether the server is well.
     data.register(probes, { health: health.find, saysWhy: false });
     data.register(async (limited) => {
       limit(limited);
@@ -79,7 +80,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
       refuseOthers(unknown);
     });
   });
-  // What people open in a browser.
+  // Pages: what people open in a browser.
   app.register(async (pages) => {
     addHeaders(pages, PAGE_HEADERS);
     limit(pages);
@@ -94,6 +95,7 @@ export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   };
 }
 
+/** What the plugins below take as their options. */
 interface Parts extends DescriptionOptions {
   readonly store: Reader;
   readonly observe: Observer;

@@ -34,7 +34,7 @@ const OPTIONS: readonly string[] = [
 ];
 
 /** Throws a sentence for what is wrong with the options. */
-export function readOptions(options: VitrineOptions): Config {
+export function readOptions(options: VitrineOptions): Config & { readonly databaseUrl: string } {
   for (const name of Object.keys(options)) {
     if (OPTIONS.includes(name)) continue;
     const meant = nearest(name, OPTIONS);
@@ -51,7 +51,9 @@ export function readOptions(options: VitrineOptions): Config {
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw mistake(`the option \`${name}\` must be a string`);
   try {
-    return readConfig(Object.fromEntries(SETTINGS.map(([setting, name]) => [setting, options[name]])));
+    const flags = Object.fromEntries(SETTINGS.map(([setting, name]) => [setting, options[name]]));
+    const { databaseUrl = database, ...config } = readConfig(flags);
+    return { ...config, databaseUrl };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // Its sentences name the flags of the program.

@@ -2,7 +2,7 @@
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
 
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { PLUGINS } from '../api/api.ts';
+import { ROUTE_PLUGINS } from '../api/api.ts';
 import { createAnswerReplier } from '../api/http/answer.ts';
 import { RequestError, sendFailure } from '../api/http/errors.ts';
 import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
@@ -25,8 +25,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
   // With @fastify/cors, the app says who may read.
   const cors = app.hasPlugin('@fastify/cors') ? { corsOrigin: 'none' } : {};
   const config = readOptions({ ...cors, ...options });
-  // readOptions refuses options without a database.
-  const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
+  const store = await openServed(config.databaseUrl, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
   );
   app.addHook('onClose', () => store.close());
@@ -40,7 +39,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
   app.setErrorHandler(sendError);
 
   const { style } = VARIANTS[variant];
-  app.register(PLUGINS[style], {
+  app.register(ROUTE_PLUGINS[style], {
     variant,
     base: ANY_HOST,
     store,

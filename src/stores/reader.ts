@@ -1,10 +1,12 @@
-// The reading side, which every store offers. A method may answer now or later.
+// The reading side, which SQLite and PostgreSQL both offer: the repository that the routes share. SQLite returns at once,
+// PostgreSQL a promise.
 
 import type { Family, KindName } from '../records/kinds.ts';
 import type { CopyFacts } from './sql/media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
+/** How many records there are of each kind. */
 export type Counts = Record<KindName, number>;
 
 /** JSON text ready to be sent, with its ETag. */
@@ -12,7 +14,7 @@ export interface Answer {
   readonly etag: string;
   /** Null when the client already has it: the ETag was among those it named. */
   readonly body: Buffer | null;
-  /** The body is compressed, or would be. */
+  /** The body is compressed, or would be if it were not null. */
   readonly isGzip?: boolean;
 }
 
@@ -38,7 +40,9 @@ export interface HostState {
   readonly writable: boolean;
 }
 
+/** A user in a list of users. */
 export interface UserEntry {
+  /** The key of the name, by which users are ordered. */
   readonly key: string;
   /** As it was imported. */
   readonly username: string;
@@ -57,11 +61,11 @@ export interface UserEntry {
 export const importTime = (generation: number) => (generation === 0 ? undefined : generation / 1e6);
 
 export interface ListOptions {
-  /** The key of a name: users behind it. */
+  /** The list begins behind the user with this key. */
   readonly after?: string;
-  /** In its place: this user and those before, backwards. */
+  /** In place of `after`: the list goes backwards, from this key on. */
   readonly upTo?: string;
-  /** How many of these are left out. */
+  /** How many users are left out first. */
   readonly skip?: number;
   readonly limit: number;
 }
@@ -78,7 +82,7 @@ export const MOST_BYTES = 128 * 1024;
 /** A user with some of their items, newest first, as of one moment. */
 export interface History {
   readonly profile: Answer;
-  /** Those that fit; records as they are served. */
+  /** Those that fit into MOST_BYTES, with their records as they are served. */
   readonly items: readonly { readonly id: string; readonly record: string }[];
   /** The id of the first one that does not fit. */
   readonly next?: string | undefined;
@@ -108,7 +112,7 @@ export interface HistoryOptions {
   /** The id of the item to begin with; the newest one if it is not given. */
   readonly from?: string;
   readonly limit: number;
-  /** How many are left out before. */
+  /** How many items are left out first. */
   readonly skip?: number;
 }
 
@@ -132,20 +136,20 @@ export interface Reader {
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
   mediaUrl(): Awaitable<string | undefined>;
-  /** What pages need to know of these copies, by their names; those that could be measured. */
+  /** What pages need to know of these copies, by their names. Those that could not be measured are left out. */
   pictures(files: readonly string[]): Awaitable<ReadonlyMap<string, CopyFacts>>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
-  /** In the order of their keys. */
+  /** Users in the order of their keys. */
   users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
-  /** Those with a word that begins with this key, which is not empty; in the order of these words. */
+  /** Users with a word in their names that begins with this key, which is not empty; in the order of these words. */
   search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
   /** The list is the one that `items` returns for the collection, in the form in which it is stored. */
   newest(family: Family, userKey: string, collection: string): Awaitable<Newest | undefined>;
   item(family: Family, userKey: string, id: string): Awaitable<FoundItem | undefined>;
-  /** Also what the list of the newest items leaves out. Without items: the user has no such item. */
+  /** Items from one of them on, also those that the list of the newest ones leaves out. None if the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
-  /** How large the records of a history are, which are not read. */
+  /** The sizes of the records of a history, without reading them. */
   historySizes(family: Family, userKey: string, options: SizesOptions): Awaitable<readonly ItemSize[]>;
   /** How many records there are, as the data keeps it. */
   counts(): Awaitable<Counts>;

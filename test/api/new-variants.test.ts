@@ -4,7 +4,7 @@ import '../support/more-variants.ts';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { beforeAll, expect, test } from 'vitest';
-import { PLUGINS } from '../../src/api/api.ts';
+import { ROUTE_PLUGINS } from '../../src/api/api.ts';
 import {
   answerLookup,
   createLookups,
@@ -46,7 +46,7 @@ const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, 
 let url: string;
 const at = () => ({ port: Number(new URL(url).port) });
 beforeAll(async () => {
-  Object.assign(PLUGINS, { short: shortStyle });
+  Object.assign(ROUTE_PLUGINS, { short: shortStyle });
   const databaseUrl = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   const config = readConfig({ port: '0', databaseUrl, logLevel: 'silent' });
   const running = await serve(config, createLog(config, { write() {} }));

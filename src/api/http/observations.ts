@@ -24,6 +24,8 @@ declare module 'node:http' {
     arrived?: number;
     /** Its name in the log; Fastify's `request.id` is the same. */
     requestId?: string;
+    /** The address as it was sent. Fastify keeps it here where it routes another one. */
+    originalUrl?: string;
   }
 }
 

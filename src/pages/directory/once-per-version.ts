@@ -17,8 +17,8 @@ export function oncePerVersion<Made>(store: Pick<Reader, 'version'>, most: numbe
     // Deleted first, so that the map stays ordered by when each was asked for.
     kept.delete(name);
     kept.set(name, made);
-    // The first is the oldest.
-    if (kept.size > most) kept.delete(kept.keys().next().value as string);
+    const [oldest = ''] = kept.keys();
+    if (kept.size > most) kept.delete(oldest);
     made.catch(() => kept.get(name) === made && kept.delete(name));
     return made;
   };

@@ -44,7 +44,8 @@ export function createRateLimit(
       // Deleted first, so that the map stays ordered by the ends of the windows: its first key is the oldest.
       used.delete(key);
       used.set(key, use);
-      if (used.size > MOST_CLIENTS) used.delete(used.keys().next().value as string);
+      const [oldest = ''] = used.keys();
+      if (used.size > MOST_CLIENTS) used.delete(oldest);
     }
     use.count++;
     const left = Math.max(requests - use.count, 0);

@@ -114,9 +114,7 @@ const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\d
 const readTraceparent = ({ headers }: IncomingMessage) =>
   TRACEPARENT.exec(String(headers.traceparent ?? ''))?.[0];
 
-/** Fastify keeps the address here where the routed one differs. */
-const originalUrl = (request: IncomingMessage) =>
-  (request as { originalUrl?: string }).originalUrl ?? request.url ?? '';
+const originalUrl = (request: IncomingMessage) => request.originalUrl ?? request.url ?? '';
 
 /** Undefined, which is not logged, if the client sent none. */
 const readUserAgent = ({ headers }: IncomingMessage) => {

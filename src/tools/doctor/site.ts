@@ -69,8 +69,8 @@ export async function examineSite(
   const given = basePath(base);
   const { probes, failure } = await probe(send, given, variant, user);
   const match = bestMatch(probes, variant);
-  // Each variant has a style.
-  const { path, style } = match ?? { path: given, style: listStyles(variant)[0] as RouteStyle };
+  const anyStyle = variant === undefined ? 'path' : VARIANTS[variant].style;
+  const { path, style } = match ?? { path: given, style: anyStyle };
   const known = isProfile(match?.response) ? user : undefined;
   const lookups = (name: string) => lookupAddresses(style, path, name);
   const unusedName = `nobody-${Math.random().toString(36).slice(2, 10)}`;

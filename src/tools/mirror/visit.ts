@@ -1,7 +1,7 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
 
 import { findList } from '../../import/formats/json-text.ts';
-import { findKind, KINDS } from '../../records/kinds.ts';
+import { findKind, KINDS, type RecordKind } from '../../records/kinds.ts';
 import { resolveAddresses } from '../../records/mending.ts';
 import { type Fault, normalise, type RawRecord, type Row } from '../../records/normalise.ts';
 import { brief } from '../../records/printable.ts';
@@ -82,8 +82,7 @@ function readItems(value: RawRecord | string, owner: string, answer: Answer): Ro
 
 function readItem(item: unknown, place: number, owner: string, answer: Answer): Row {
   const row = readRecord(item, answer, `item ${place}: `);
-  // Only the kinds of items come here.
-  const { owner: member } = KINDS[row.kind] as { owner: string };
+  const { owner: member }: RecordKind = KINDS[row.kind];
   const reason = `must be the id of the profile, ${owner}`;
   if (row.owner !== owner) refuse(answer, { member: `item ${place}: ${member}`, reason, got: row.owner });
   return row;
