@@ -36,7 +36,7 @@ interface NamedSubject extends TakedownSubject {
 const HELP = `
 The data is deleted, and imports and mirrors do not bring it back: the database keeps a salted hash of each name and id.
 For a list of users, standard output has the addresses that caches may still answer, one a line, unless PURGE or NOTIFY is set.
-${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --users gone.txt > addresses.txt', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
+${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --users gone.txt >> addresses.txt', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
 const RESULT =
   '`users`, `items`, `pictures`, the `states` of what was named, `addresses` to purge, `undone` or `takedowns`. Of a list, the users that were `removed`, `unknown` and `known`, and the `invalid` lines';

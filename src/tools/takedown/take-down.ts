@@ -64,6 +64,8 @@ export const removedLine = ({ users, items, pictures }: { users: number; items: 
 /** Users whose takedown is one change of the data. */
 const AT_ONCE = 1000;
 
+const UNWRITTEN = 'these addresses may be missing from standard output, and the next run does not know them:';
+
 interface ListRun extends TakedownRun {
   readonly family: Family;
   readonly file: string;
@@ -98,7 +100,11 @@ export async function takeDownList(run: ListRun) {
     sum.users += users;
     sum.items += items;
     // Before the next part: the database does not know the names any more.
-    await writeToStdout(Readable.from(addresses.map((address) => `${address}\n`)), run.stdout);
+    const lines = addresses.map((address) => `${address}\n`);
+    await writeToStdout(Readable.from(lines), run.stdout).catch((error) => {
+      stderr.write(`${UNWRITTEN}\n${lines.join('')}`);
+      throw error;
+    });
   }
 
   for (const names of list.pages(AT_ONCE)) {
