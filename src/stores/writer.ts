@@ -8,7 +8,6 @@ import {
   ERASE_LATER,
   ERASED,
   eraseChanges,
-  forgetChanges,
   hasFormerNames,
   keepGeneration,
   keepsNames,
@@ -164,8 +163,11 @@ const asTakedown =
     const result = await action(db);
     const changes = before === 0 ? [] : await listChanges(db, before);
     await advance(db, 'generation > 0');
-    if (result.users > 0 || (await hasFormerNames(db)))
-      await (keepNames ? db.run(ERASE_LATER) : forgetChanges(db));
+    if (result.users > 0 || (await hasFormerNames(db))) {
+      await db.run(ERASE_LATER);
+      if (!keepNames) await eraseChanges(db);
+      if (!keepNames) await db.run(ERASED);
+    }
     return { ...result, changes };
   };
 

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { importFiles } from '../../src/import/import.ts';
 import { FAMILIES, type Family } from '../../src/records/kinds.ts';
 import { openArchive, openReader, openWriter } from '../../src/stores/open.ts';
-import type { Change, ChangeSet } from '../../src/stores/sql/changes.ts';
+import type { Change, ChangeOptions, ChangeSet } from '../../src/stores/sql/changes.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
@@ -23,9 +23,9 @@ const COPY = `${'0'.repeat(64)}.png`;
 const USERS = ['ada', 'bob', 'cy', 'dan'];
 const SPELLINGS = [...USERS, 'ADA', 'Bob'];
 
-async function read(url: string, since: number | undefined): Promise<ChangeSet> {
+async function read(url: string, since: number | undefined, options?: ChangeOptions): Promise<ChangeSet> {
   await using archive = await openArchive(url);
-  return await archive.changes(since);
+  return await archive.changes(since, options);
 }
 
 /** What is served of everybody. */
@@ -128,6 +128,13 @@ describe(`the changes of the ${storeName()} store`, () => {
           for (const { generation, differing } of since) {
             const { changes } = await read(url, generation);
             if (changes !== 'everything') expect(parts(changes).sort()).toEqual([...differing].sort());
+            // A takedown erases only users who are gone, and former names.
+            const { changes: kept, lacksGone } = await read(url, generation, { findsGone: true });
+            const isHere = (part: string) => after.get(part.replace(/list$/, 'profile')) !== 'undefined';
+            const found = parts(kept as readonly Change[]);
+            const expected = lacksGone ? [...differing].filter(isHere) : [...differing];
+            expect((lacksGone ? found.filter(isHere) : found).sort()).toEqual(expected.sort());
+            expect(lacksGone === true).toBe(changes === 'everything');
           }
         }
       }),
@@ -238,6 +245,29 @@ test('a takedown leaves no name where nobody is told', async () => {
   });
   expect((await read(url, generation)).changes).toBe('everything');
   expect(readFileSync(url).includes('somebody')).toBe(false);
+});
+
+test('a takedown erases users who are gone, and former names, and keeps who has changed', async () => {
+  const url = await newDatabase();
+  await addRecords(url, blog(1, 'Gone'), blog(2, 'ada'), blog(3, 'bob'), blog(4, 'cy'));
+  const { generation } = await read(url, undefined);
+  // Somebody else has the name that a user had who is taken down.
+  await addRecords(url, blog(1, 'Other'), blog(2, 'gone'), blog(3, 'bob', { bio: 'new' }));
+  await change(url, (writer) => writer.takeDown([{ family: 'microblog', kind: 'user', value: 'other' }]));
+  const later = (await read(url, undefined)).generation;
+  await addRecords(url, blog(4, 'cy', { bio: 'new' }));
+  expect((await read(url, generation)).changes).toBe('everything');
+  const { changes, lacksGone } = await read(url, generation, { findsGone: true });
+  const user = { family: 'microblog', profile: true };
+  expect([changes, lacksGone]).toEqual([
+    [
+      { ...user, key: 'bob', username: 'bob', list: false },
+      { ...user, key: 'cy', username: 'cy', list: false },
+      { ...user, key: 'gone', username: 'gone', list: false },
+    ],
+    true,
+  ]);
+  expect(await read(url, later)).toMatchObject({ changes: [{ key: 'cy' }], lacksGone: false });
 });
 
 test('of more than 100,000 changes the older half goes', async () => {

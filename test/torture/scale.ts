@@ -133,6 +133,16 @@ export const SCALES: readonly ScaleCase[] = [
     },
     writesList: true,
   },
+  {
+    title: 'publish after a takedown',
+    unit: 10,
+    async args(folder) {
+      await done(publishArgs(folder));
+      await done(['takedown', ...database(folder), '--family', 'microblog', nameOf(7)]);
+      return publishArgs(folder);
+    },
+    writesList: true,
+  },
 ];
 
 /** What the case costs over 1, 10 and 100 times its least number of users. */

@@ -24,6 +24,8 @@ export interface ChangeSet {
    * restore, or not one of this database.
    */
   readonly changes: readonly Change[] | 'everything';
+  /** Users who are gone may be missing: a takedown has erased their names. */
+  readonly lacksGone?: boolean;
 }
 
 /** The most rows that are kept; then the older half goes. */
@@ -32,6 +34,8 @@ const MOST_CHANGES = 100_000;
 export interface ChangeOptions {
   /** Also list users whose only changes are in items that are too old for the list. Pages of older items show those. */
   readonly withOldItems?: boolean;
+  /** The reader can do without users who are gone, and finds them by itself. */
+  readonly findsGone?: boolean;
 }
 
 export async function readChangeSet(
@@ -39,22 +43,18 @@ export async function readChangeSet(
   since: number | undefined,
   options: ChangeOptions = {},
 ): Promise<ChangeSet> {
-  const generation = await countRows(db, 'SELECT generation FROM vitrine');
-  return { generation, changes: await readChanges(db, since, generation, options) };
+  const row = await firstRow(db, 'SELECT generation, erased_before FROM vitrine');
+  const [generation, erasedBefore] = row.map(Number) as [number, number];
+  if (since === generation) return { generation, changes: [] };
+  if (since === undefined || !(await isKnown(db, since))) return { generation, changes: 'everything' };
+  const lacksGone = since < erasedBefore;
+  if (lacksGone && !options.findsGone) return { generation, changes: 'everything' };
+  return { generation, changes: await listChanges(db, since, options), lacksGone };
 }
 
-async function readChanges(
-  db: Rows,
-  since: number | undefined,
-  generation: number,
-  options: ChangeOptions,
-): Promise<ChangeSet['changes']> {
-  if (since === generation) return [];
-  if (since === undefined || !Number.isSafeInteger(since)) return 'everything';
-  if ((await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) === 0)
-    return 'everything';
-  return await listChanges(db, since, options);
-}
+const isKnown = async (db: Rows, generation: number) =>
+  Number.isSafeInteger(generation) &&
+  (await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${generation}`)) > 0;
 
 /** Those that replaced this generation or a later one. */
 export async function listChanges(
@@ -107,13 +107,10 @@ export async function boundChanges(db: SqlAdapter): Promise<void> {
   ] as const) {
     if ((await countRows(db, `SELECT count(*) FROM ${table}`)) <= MOST_CHANGES) continue;
     const middle = `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`;
-    await forgetUpTo(db, await countRows(db, middle));
+    const last = await countRows(db, middle);
+    await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${last}`);
+    await db.run(`DELETE FROM generations WHERE generation <= ${last}`);
   }
-}
-
-async function forgetUpTo(db: SqlAdapter, generation: number): Promise<void> {
-  await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${generation}`);
-  await db.run(`DELETE FROM generations WHERE generation <= ${generation}`);
 }
 
 /** Whether a change of the data leaves names in `changes` that no profile has. */
@@ -133,10 +130,14 @@ export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
 export const keepsNames = async (db: Rows): Promise<boolean> =>
   (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
 
-/** Erases all changes up to the takedown. The notification of it has a later generation. */
+/** Erases the names of users who are gone, and former names, up to the takedown. The notification of it has a later generation. */
 export async function eraseChanges(db: SqlAdapter): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');
-  await forgetUpTo(db, before - 1);
+  await db.run(`
+    DELETE FROM changes WHERE coalesce(profile, 0) < ${before} AND NOT EXISTS (
+      SELECT 1 FROM profiles WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key)`);
+  await db.run(`UPDATE changes SET username = NULL WHERE username IS NOT NULL AND profile < ${before}`);
+  await db.run('UPDATE vitrine SET erased_before = erase_before');
 }
 
 /** Erases all changes: earlier generations can no longer be compared. */

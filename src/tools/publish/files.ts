@@ -42,16 +42,14 @@ export async function* listUnits(run: PublishRun, changes: ChangeSet['changes'])
   const { ask, siteFiles } = run.answers;
   const once = [...siteFiles].map(([path, address]) => answerFile(ask, [{ path, address }], path, undefined));
   yield { owner: 'site', files: once };
-  for (const family of FAMILIES) {
-    const mounts = listMounts(run.config).filter(({ variant }) => VARIANTS[variant].family === family);
-    if (mounts.length === 0) continue;
+  for (const { family, mounts } of listFamilies(run)) {
     for await (const { key, username } of publishedUsers(run, changes, family)) {
       await nextTurn(run.signal);
       const all = username === undefined ? [] : [...new Set([key, username])];
       const names = all.filter(isSpellable);
       const files = await listUserFiles(run, mounts, { key, names });
       yield {
-        owner: `${family} ${key}`,
+        owner: ownerName(family, key),
         files,
         isUser: true,
         isTooLong: all.length > 0 && names.length === 0,
@@ -62,6 +60,24 @@ export async function* listUnits(run: PublishRun, changes: ChangeSet['changes'])
     await nextTurn(run.signal);
     yield unit;
   }
+}
+
+const ownerName = (family: Family, key: string) => `${family} ${key}`;
+
+/** The families that have variants. */
+const listFamilies = ({ config }: PublishRun) =>
+  FAMILIES.map((family) => ({
+    family,
+    mounts: listMounts(config).filter(({ variant }) => VARIANTS[variant].family === family),
+  })).filter(({ mounts }) => mounts.length > 0);
+
+/** Of all users, in the manifest. */
+export async function* listOwners(run: PublishRun): AsyncGenerator<string> {
+  for (const { family } of listFamilies(run))
+    for await (const { key } of publishedUsers(run, 'everything', family)) {
+      await nextTurn(run.signal);
+      yield ownerName(family, key);
+    }
 }
 
 const USERS_AT_ONCE = 200;

@@ -102,15 +102,17 @@ async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunR
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
     progress.step('looking for changes', UNKNOWN_SIZE);
-    const { generation, changes } = await readChanges(run, since, withOldItems);
+    const changeSet = await readChanges(run, since, withOldItems);
+    const { generation, changes } = changeSet;
     if (store.version() < generation) {
       // Of several PostgreSQL hosts, the one that is read from is behind.
       await setTimeout(LAG_MS, undefined, { signal }).catch(() => nextTurn(signal));
       continue;
     }
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
-    await publishOnce(run, tree, changes, {
+    await publishOnce(run, tree, changeSet, {
       user: (done) => progress.progress(Math.min(done, total), total),
+      search: () => progress.step('looking for users who are gone', UNKNOWN_SIZE),
       removal: () => progress.step('removing files of users who are gone'),
     });
     progress.step('reading the headers');
@@ -128,7 +130,7 @@ async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunR
 
 async function readChanges(run: PublishRun, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
   await using archive = await run.openArchive();
-  return await archive.changes(since ?? undefined, { withOldItems });
+  return await archive.changes(since ?? undefined, { withOldItems, findsGone: true });
 }
 
 /** Settings that change files of users. Those that are there once are asked for in each run. */

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { gzipEtag } from '../../api/http/conditions.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import type { Content } from './answers.ts';
-import { COPIES, listUnits, type PublishedFile, type Unit } from './files.ts';
+import { COPIES, listOwners, listUnits, type PublishedFile, type Unit } from './files.ts';
 import type { ManifestEntry, Place } from './manifest.ts';
 import { nextTurn, type PublishRun } from './run.ts';
 import type { PlatformName } from './targets.ts';
@@ -13,8 +13,8 @@ import type { Tree } from './tree.ts';
 export async function publishOnce(
   run: PublishRun,
   tree: Tree,
-  changes: ChangeSet['changes'],
-  on: { user(done: number): void; removal(): void },
+  { changes, lacksGone }: ChangeSet,
+  on: { user(done: number): void; search(): void; removal(): void },
 ): Promise<void> {
   const { manifest } = tree;
   manifest.startPass();
@@ -26,9 +26,13 @@ export async function publishOnce(
     if (unit.isTooLong) run.counts.tooLong++;
     if (unit.isUser) on.user(++users);
   }
+  if (lacksGone) {
+    on.search();
+    for await (const owner of listOwners(run)) manifest.see(owner);
+  }
   on.removal();
   // Users who did not change are not looked at.
-  const begin = changes === 'everything' ? '' : COPIES;
+  const begin = changes === 'everything' || lacksGone ? '' : COPIES;
   for await (const place of manifest.unseen(begin, () => nextTurn(run.signal))) remove(run, tree, place);
 }
 

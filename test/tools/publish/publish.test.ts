@@ -445,6 +445,33 @@ describeOnSqlite('the folder', () => {
     expect(existsSync(lost)).toBe(true);
   });
 
+  test('after a takedown, looks only at the users who changed, and removes who is gone', async () => {
+    const gone = 'someone';
+    const { folder, mediaDir, publish, load, command } = await createSite([
+      ...PEOPLE,
+      blog(4, gone),
+      folio(4, gone),
+    ]);
+    const picture = `media/${copyPath(putCopy(mediaDir, 'a picture'))}`;
+    await publish();
+    // Nobody looks at this one.
+    const lost = 'data/a/items/zo%C3%AB.json';
+    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files', lost));
+    await load(folio(1, 'ada', { name: 'Ada the Second' }));
+    await command('takedown', '--family', 'microblog', gone);
+    await command('takedown', '--family', 'microblog', '--item', '3');
+    rmSync(join(mediaDir, copyPath(COPY)));
+    expect((await publish()).code).toBe(0);
+    expect(existsSync(fileOf(folder, lost))).toBe(false);
+    expect(readFileSync(fileOf(folder, 'data/b/profile/ada.json'), 'utf8')).toContain('Ada the Second');
+    const paths = entriesOf(folder).map(({ path }) => path);
+    expect(paths.filter((path) => path.includes('/a/') && path.includes(gone))).toEqual([]);
+    expect(paths).toContain(`data/b/profile/${gone}.json`);
+    expect(paths).not.toContain('items/a/Ada_3.html');
+    expect(paths).not.toContain(picture);
+    expect(existsSync(fileOf(folder, picture))).toBe(false);
+  });
+
   test('a 404 is kept for as long as the server says, and other errors are not kept', async () => {
     const { folder, publish, env } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
