@@ -14,6 +14,8 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
     storeLists: (family, served) => storeLists(client, family, served),
+    countForPlanner: async (tables, changes) =>
+      changes > WORTH_COUNTING && (await client.query(`ANALYZE ${tables}`)),
     member,
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
@@ -22,6 +24,9 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
   };
 }
+
+/** After so many changes the planner must know at once, not when autovacuum gets to it. */
+const WORTH_COUNTING = 1000;
 
 const FETCH_ROWS = 1000;
 

@@ -99,8 +99,9 @@ const IS_FIRST = `
   SELECT generation = 0 AND pg_has_role(relowner, 'USAGE') AND NOT EXISTS (SELECT FROM items)
   FROM vitrine CROSS JOIN pg_class WHERE oid = 'items'::regclass`;
 
-/** After this number of changes the planner needs new statistics at once, not when autovacuum gets to it. */
-const WORTH_ANALYSING = 1000;
+// A first import builds the index of ids at its end: filling it in the items' order reads and writes its pages many times.
+// Imports that were refused or killed have left rows in the table that nobody sees.
+const BEGIN_FIRST = 'TRUNCATE items; ALTER TABLE items DROP CONSTRAINT items_pkey';
 
 async function finish(
   client: pg.Client,
@@ -112,10 +113,10 @@ async function finish(
   onStep('waiting for other imports');
   await stage.end();
   await lockWriters(client);
-  // A first import builds the index of ids at its end: filling it in the items' order reads and writes its pages many times.
   const isFirst = (await firstValue(client, IS_FIRST)) === 't';
-  if (isFirst) await client.query('ALTER TABLE items DROP CONSTRAINT items_pkey');
-  const { tallies, changes, commits } = await importStaged(sqlAdapter(client), options, ending);
+  if (isFirst) await client.query(BEGIN_FIRST);
+  const db = sqlAdapter(client);
+  const { tallies, changes, commits } = await importStaged(db, options, ending);
   if (isFirst && commits) {
     onStep('index of ids');
     await client.query('ALTER TABLE items ADD PRIMARY KEY (family, id)');
@@ -123,7 +124,7 @@ async function finish(
   onStep('compressing profiles');
   if (commits) await packProfiles(client);
   onStep('statistics');
-  if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');
+  await db.countForPlanner('items, lists, words', changes);
   onStep(commits ? 'to the disk' : 'undoing the trial');
   await client.query(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;

@@ -61,6 +61,8 @@ export async function merge(
     onStep(`${family} profiles`);
     const profiles = await move(db, statements.profiles(served), replace);
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
+    // A vacuum meanwhile counts only what is committed. If that is nothing, PostgreSQL compares each item with each profile.
+    await db.countForPlanner('profiles', profiles.new + profiles.changed + profiles.removed);
     onStep(`owners of ${items}`);
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;

@@ -39,6 +39,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
   return {
     run,
     storeLists: (family, served) => void run(storeLists(family, served)),
+    countForPlanner: () => {},
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { writePeople } from '../../bench/data.ts';
-import { tempFolder } from '../../support/files.ts';
+import { ndjson, tempFolder } from '../../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { importInto } from '../../support/rig.ts';
+import { shot } from '../../support/records.ts';
+import { importInto, run } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
 const USERS = 2000;
@@ -59,6 +60,43 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     const [one = 0, four = 0] = found;
     expect(one).toBeGreaterThan(0);
     expect(four / one).toBeLessThan(6);
+  });
+
+  test('an import that comes after a refused one takes as much disk as the first', async () => {
+    const [once, twice] = [await cluster.createDatabase(), await cluster.createDatabase()];
+    const source = join(tempFolder(), 'people.ndjson');
+    await writePeople(source, USERS, ITEMS);
+    const refused = await run(['import', '--database-url', cluster.url(twice), source, '-'], {
+      input: ndjson(shot(1_000_000, 1_000_000)),
+    });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('nothing was imported')]);
+    const sizes: number[] = [];
+    for (const database of [once, twice]) {
+      await importInto(cluster.url(database), [source]);
+      const [row] = await cluster.primary.sql("SELECT pg_table_size('items') AS size", database);
+      sizes.push(Number(row?.size));
+    }
+    expect(sizes[1]).toBe(sizes[0]);
+  });
+
+  // Beside an import, autovacuum counts what is committed. The planner then compared each item with each profile.
+  test('an import counts the profiles that it has written, whatever a vacuum has counted', async () => {
+    const database = await cluster.createDatabase();
+    await (await openWriter(cluster.url(database))).close();
+    await cluster.primary.sql(
+      `UPDATE pg_class SET relpages = 1000, reltuples = 0 WHERE oid = 'profiles'::regclass;
+       CREATE TABLE counted AS SELECT reltuples FROM pg_class LIMIT 0;
+       CREATE FUNCTION note_count() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         INSERT INTO counted SELECT reltuples FROM pg_class WHERE oid = 'profiles'::regclass;
+         RETURN NULL;
+       END $$;
+       CREATE TRIGGER note_count AFTER INSERT ON items EXECUTE FUNCTION note_count()`,
+      database,
+    );
+    const source = join(tempFolder(), 'people.ndjson');
+    await writePeople(source, USERS, ITEMS);
+    await importInto(cluster.url(database), [source]);
+    expect(await cluster.primary.sql('SELECT * FROM counted', database)).toEqual([{ reltuples: USERS }]);
   });
 
   test('a takedown of one user reads no more where there are four times as many', async () => {
