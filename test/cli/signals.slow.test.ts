@@ -14,6 +14,8 @@ import { blog } from '../support/records.ts';
 import { databaseOf, done, vitrine } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 let large: string;
 beforeAll(async () => {
   large = join(tempFolder(), 'large.db');
@@ -30,54 +32,78 @@ function hasOpen(pid: number | undefined, path: string): boolean {
   }
 }
 
-/** Each with what shows that it is in the middle. */
-const COMMANDS: [
-  what: string,
-  args: (file: string) => string[],
-  isWorking: (file: string, pid?: number) => boolean,
-][] = [
-  ['check', () => ['check'], (_, pid) => hasOpen(pid, large)],
-  ['changes', () => ['changes'], (_, pid) => hasOpen(pid, large)],
-  ['export to a file', (file) => ['export', `${file}.ndjson`], hasUnfinished],
-  ['export to a pipe', () => ['export'], (_, pid) => hasOpen(pid, large)],
-  ['snapshot', (file) => ['snapshot', `${file}.copy`], hasUnfinished],
-  ['restore', (file) => ['restore', '--database-url', file, large], hasUnfinished],
-];
+const isUnfinished = (name: string) => name.endsWith('.unfinished');
+const unfinishedBeside = (file: string) => readdirSync(dirname(file)).filter(isUnfinished);
 
-function hasUnfinished(file: string): boolean {
-  return readdirSync(dirname(file)).some((name) => name.endsWith('.unfinished'));
+/** Whether the command has begun to write beside this file. */
+const isWriting = (file: string) => unfinishedBeside(file).length > 0;
+/** Whether the command is reading the large database. */
+const isReading = (_: string, pid?: number) => hasOpen(pid, large);
+
+interface Interrupted {
+  readonly args: readonly string[];
+  /** A file that the command may write beside. */
+  readonly file: string;
+  /** Whether the command is in the middle. */
+  readonly isWorking: (file: string, pid?: number) => boolean;
 }
 
-const namesIn = (file: string) => readdirSync(dirname(file)).filter((name) => !/-(wal|shm)$/.test(name));
+/** Sends the signal in the middle of the command, which must end soon by it, or by itself if it was quicker. */
+async function interrupt({ args, file, isWorking }: Interrupted, signal: NodeJS.Signals): Promise<void> {
+  const child = vitrine(args, { DATABASE_URL: large });
+  child.stdout?.pause();
+  const ended = once(child, 'exit');
+  await until('the middle', () => child.exitCode !== null || isWorking(file, child.pid));
+  child.kill(signal);
+  const sent = performance.now();
+  child.stdout?.resume();
+  const end = await ended;
+  const atOnce = [null, signal];
+  expect([atOnce, [0, null], [130, null], [143, null]]).toContainEqual(end);
+  expect(performance.now() - sent).toBeLessThan(10_000);
+}
 
-test.each(COMMANDS)('%s', async (_, argsOf, isWorking) => {
+test.each([
+  { name: 'check', args: () => ['check'], isWorking: isReading },
+  { name: 'changes', args: () => ['changes'], isWorking: isReading },
+  { name: 'export to a pipe', args: () => ['export'], isWorking: isReading },
+  { name: 'export to a file', args: (file: string) => ['export', `${file}.ndjson`], isWorking: isWriting },
+])('$name ends by a signal and leaves nothing unfinished', async ({ args, isWorking }) => {
   const file = await databaseOf(blog(1, 'ada'));
   const before = readFileSync(file);
-  const args = argsOf(file);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const child = vitrine(args, { DATABASE_URL: large });
-    child.stdout?.pause();
-    const ended = once(child, 'exit');
-    await until('the middle', () => child.exitCode !== null || isWorking(file, child.pid));
-    child.kill(signal);
-    const sent = performance.now();
-    child.stdout?.resume();
-    const [code, by] = await ended;
-    // One that was quicker than the signal has done all of its work.
-    expect([0, 130, 143, null]).toContain(code);
-    if (code === null) expect(by).toBe(signal);
-    expect(performance.now() - sent).toBeLessThan(10_000);
-  }
+  for (const signal of SIGNALS) await interrupt({ args: args(file), file, isWorking }, signal);
   expect((await checkDatabase(large)).faults).toEqual([]);
-  if (args[0] !== 'restore') expect(readFileSync(file).equals(before)).toBe(true);
-  else expect((await checkDatabase(file)).faults).toEqual([]);
-  // A run that starts a minute later removes what a killed run left.
-  for (const name of namesIn(file).filter((name) => name.endsWith('.unfinished')))
-    utimesSync(join(dirname(file), name), 0, Date.now() / 1000 - 61);
-  if (args[0] === 'snapshot' || args[0] === 'restore')
-    await done([...args], { env: { DATABASE_URL: large } });
-  expect(namesIn(file).filter((name) => name.endsWith('.unfinished'))).toEqual([]);
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(unfinishedBeside(file)).toEqual([]);
 });
+
+test('snapshot ends by a signal, and the next one removes what it left', async () => {
+  const file = await databaseOf(blog(1, 'ada'));
+  const before = readFileSync(file);
+  const args = ['snapshot', `${file}.copy`];
+  for (const signal of SIGNALS) await interrupt({ args, file, isWorking: isWriting }, signal);
+  expect((await checkDatabase(large)).faults).toEqual([]);
+  expect(readFileSync(file).equals(before)).toBe(true);
+  letMinutePass(file);
+  await done(args, { env: { DATABASE_URL: large } });
+  expect(unfinishedBeside(file)).toEqual([]);
+});
+
+test('restore ends by a signal, and the next one removes what it left', async () => {
+  const file = await databaseOf(blog(1, 'ada'));
+  const args = ['restore', '--database-url', file, large];
+  for (const signal of SIGNALS) await interrupt({ args, file, isWorking: isWriting }, signal);
+  expect((await checkDatabase(large)).faults).toEqual([]);
+  expect((await checkDatabase(file)).faults).toEqual([]);
+  letMinutePass(file);
+  await done(args, { env: { DATABASE_URL: large } });
+  expect(unfinishedBeside(file)).toEqual([]);
+});
+
+/** A run that starts a minute later removes what a killed run left. */
+function letMinutePass(file: string): void {
+  for (const name of unfinishedBeside(file)) utimesSync(join(dirname(file), name), 0, Date.now() / 1000 - 61);
+}
 
 test('an import that waits to write, or writes, is ended by the signal', async () => {
   const path = await databaseOf(blog(1, 'ada'));
@@ -149,7 +175,7 @@ test('what others are writing, and what is no database, is not taken for a lefto
   const text = tempFile(`copy.db.${id}.unfinished`, 'no database '.repeat(100));
   const first = vitrine(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
   const ended = once(first, 'exit');
-  await until('the copy', () => hasUnfinished(join(folder, 'x')));
+  await until('the copy', () => isWriting(join(folder, 'x')));
   await done(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
   expect((await ended)[0]).toBe(0);
   await done(['snapshot', '--database-url', large, join(dirname(text), 'copy.db')]);

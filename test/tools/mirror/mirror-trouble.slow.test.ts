@@ -11,7 +11,6 @@ import { folio, shot } from '../../support/records.ts';
 import { done, run, spawned, vitrine } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
-const NO_JSON = 'a web page instead of JSON (attempt 2 of 2)';
 const namesFile = (names: readonly string[]) => tempFile('users.txt', names.join('\n'));
 
 test('a request is repeated after a web page, and after Retry-After', async () => {
@@ -54,15 +53,22 @@ test('a long Retry-After ends the run, and the next run resumes it', async () =>
 });
 
 test.each([
-  ['answers with errors', 500, '', '0', 'status 500', 20],
-  ['answers with web pages, which are asked for again,', 200, '<!doctype html>', '1', NO_JSON, 40],
-])('a site that %s is given up', async (_, status, body, retries, words, requests) => {
+  { answers: 'errors', status: 500, body: '', retries: '0', fault: 'status 500', requests: 20 },
+  {
+    answers: 'web pages, which are asked for again,',
+    status: 200,
+    body: '<!doctype html>',
+    retries: '1',
+    fault: 'a web page instead of JSON (attempt 2 of 2)',
+    requests: 40,
+  },
+])('a site that answers with $answers is given up', async ({ status, body, retries, fault, requests }) => {
   const site = await startSite((_, response) => response.writeHead(status).end(body));
   const { names } = crowd(100);
   const more = ['--retries', retries, '--concurrency', '1', '--user', ...names];
   const { code, stdout, stderr } = await mirror(newPath(), 'b', site.url, ...more);
   expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
-  expect(stderr).toContain(`/user0: ${words}`);
+  expect(stderr).toContain(`/user0: ${fault}`);
   expect(stderr).toMatch(/given up: 20 requests to \S+ failed in a row/);
   expect(site.asked).toHaveLength(requests);
 });
