@@ -19,9 +19,9 @@ import type { Reader, StoreListener } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
-import { closeAllConnections, closeSilentConnections } from './edge/http-server.ts';
+import { closeAllConnections, closeRestingConnections } from './edge/http-server.ts';
 import { takeOverIdleClose } from './edge/undocumented.ts';
-import { inheritedSocket, listen } from './listen.ts';
+import { acceptWaiting, inheritedSocket, listen } from './listen.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import type { LocalServer, RunningServer, StartOptions } from './workers.ts';
@@ -168,16 +168,13 @@ const SILENT_GRACE_MS = 500;
 
 /** Requests in flight may finish; whatever is open after the grace time is cut. */
 async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace: number): Promise<void> {
-  const closeIdleConnections = takeOverIdleClose(app.server);
-  const closeResting = () => {
-    closeIdleConnections();
-    closeSilentConnections(app.server);
-  };
+  takeOverIdleClose(app.server);
   const timers = [
     // First what has arrived is read: on a busy machine that may be the requests of the whole time.
-    setInterval(() => setImmediate(closeResting), Math.min(SILENT_GRACE_MS, grace)),
+    setInterval(() => setImmediate(closeRestingConnections, app.server), Math.min(SILENT_GRACE_MS, grace)),
     setTimeout(() => closeAllConnections(app.server), grace),
   ];
+  await acceptWaiting(app.server, grace / 2);
   await app.close();
   for (const timer of timers) clearTimeout(timer);
 }

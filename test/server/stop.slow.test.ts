@@ -96,6 +96,19 @@ describe.concurrent('while draining', () => {
     expect(await server.ended).toBe(0);
   });
 
+  // The system has accepted them, and the server has not: they were lost when it closed its port.
+  test('connections that wait for the server are answered', async () => {
+    const server = await startServer();
+    server.child.kill('SIGSTOP');
+    const waiting = await Promise.all(Array.from({ length: 50 }, () => dial(server)));
+    const heard = waiting.map(hearOut);
+    for (const socket of waiting) socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
+    for (const signal of ['SIGTERM', 'SIGCONT'] as const) server.child.kill(signal);
+    for (const bytes of await Promise.all(heard))
+      expect(parseReplies(bytes).map((reply) => reply.status)).toEqual([200]);
+    expect(await server.ended).toBe(0);
+  });
+
   // The client has its response, and its next request is on the way: closing the connection would lose it.
   test.each(['1', '2'])(
     'a kept connection has its next request answered, with %s worker(s)',

@@ -40,6 +40,8 @@ export class ClientConnection {
   /** The responses that are not written yet, in the order of their requests. */
   readonly owed: ServerResponse[] = [];
   private readonly shared: SharedState;
+  /** How many bytes had been read when the last response was written. */
+  private readBefore = 0;
   private latestRequest: IncomingMessage | undefined;
   private refuse: (() => void) | undefined;
 
@@ -62,6 +64,11 @@ export class ClientConnection {
     return length >= MOST_AHEAD || (length > 0 && this.shared.waiting >= MOST_WAITING);
   }
 
+  /** Whether nothing has come since the last response was written. */
+  get isResting(): boolean {
+    return !this.isEnding && this.socket.bytesRead === this.readBefore;
+  }
+
   noteRequest(request: IncomingMessage, response: ServerResponse): void {
     this.hasAsked = true;
     this.latestRequest = request;
@@ -76,6 +83,7 @@ export class ClientConnection {
     if (this.owed.shift() === undefined) return;
     this.shared.waiting--;
     if (this.owed.length > 0) return;
+    this.readBefore = this.socket.bytesRead;
     if (this.latestRequest?.complete) this.latestRequest = undefined;
     if (this.isEnding) this.endAnswered();
     else this.shared.idle.add(this);

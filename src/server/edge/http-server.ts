@@ -169,9 +169,9 @@ export function closeAllConnections(server: Server): void {
   for (const { socket } of openConnections.get(server) ?? []) socket.destroy();
 }
 
-/** Ends the connections that have not sent a request; Node counts them as busy. */
-export function closeSilentConnections(server: Server): void {
-  for (const { hasAsked, socket } of openConnections.get(server) ?? []) if (!hasAsked) socket.destroy();
+/** Ends the connections that owe no response, and of whose next request nothing has come. */
+export function closeRestingConnections(server: Server): void {
+  for (const { isResting, socket } of openConnections.get(server) ?? []) if (isResting) socket.destroy();
 }
 
 function serverOptions(config: Config) {

@@ -19,14 +19,12 @@ export function allowHalfOpen<S extends Server>(server: S): S {
 }
 
 /**
- * Node's `close` of a server, and Fastify's, destroy idle connections by `closeIdleConnections`. A request that is on its way
- * to one is lost. From now on only what this returns closes them. Without it, half of the busy clients that keep their
- * connections lose a response at each stop.
+ * Node's `close` of a server, and Fastify's, destroy idle connections by `closeIdleConnections`, and those of clients that still read a
+ * response. A request that is on its way is lost. From now on nothing is closed by it. Without it, half of the busy clients
+ * that keep their connections lose a response at each stop.
  */
-export function takeOverIdleClose(server: Server): () => void {
-  const close = server.closeIdleConnections.bind(server);
+export function takeOverIdleClose(server: Server): void {
   server.closeIdleConnections = () => {};
-  return close;
 }
 
 /**

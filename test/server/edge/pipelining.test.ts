@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { findConnection } from '../../../src/server/edge/connection.ts';
-import { createHttpServer } from '../../../src/server/edge/http-server.ts';
+import { closeRestingConnections, createHttpServer } from '../../../src/server/edge/http-server.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
 import {
   ask,
@@ -38,6 +38,36 @@ const KINDS: [request: string, status: number][] = [
 const ofAllKinds = (count: number) =>
   Array.from({ length: count }, (_, nth) => KINDS[nth % KINDS.length] as (typeof KINDS)[0]);
 const statusesOf = (kinds: typeof KINDS) => kinds.map(([, status]) => status);
+
+test('a server that stops closes only connections that owe no answer, and of whose next request nothing has come', async () => {
+  const own = await startOwn();
+  const accepted: Socket[] = [];
+  own.server.on('connection', (socket) => accepted.push(socket));
+  const [silent, kept, halfway, reading] = [
+    await dial(own),
+    await dial(own),
+    await dial(own),
+    await dial(own),
+  ];
+  for (const socket of [kept, halfway]) {
+    socket.write(get('/'));
+    await once(socket, 'data');
+  }
+  halfway.write('GET / HT');
+  // More than the buffers of the system hold.
+  reading.pause().write(get('/large').repeat(4));
+  await until('what is read and unwritten', () => {
+    const [, , third, fourth] = accepted as [Socket, Socket, Socket, Socket];
+    return third.bytesRead > get('/').length && fourth.writableLength > 0;
+  });
+  closeRestingConnections(own.server);
+  expect((await Promise.all([silent, kept].map(hearOut))).map(({ length }) => length)).toEqual([0, 0]);
+  const heard = [halfway, reading].map(hearOut);
+  halfway.end('TP/1.1\r\nHost: x\r\n\r\n');
+  reading.resume().end();
+  const replies = (await Promise.all(heard)).map(parseReplies);
+  expect(replies.map(({ length }) => length)).toEqual([1, 4]);
+});
 
 describe('requests ahead of their answers', () => {
   test.each([1, 3, 4])('%i of all kinds are answered in order', async (count) => {

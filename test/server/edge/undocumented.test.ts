@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
+import { closeRestingConnections } from '../../../src/server/edge/http-server.ts';
 import { takeOverIdleClose } from '../../../src/server/edge/undocumented.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
 import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
@@ -53,11 +54,11 @@ test('`closeIdleConnections`: a server that is closed answers connections that a
   const socket = await dial(own);
   socket.write(get('/'));
   await once(socket, 'data');
-  const closeIdle = takeOverIdleClose(own.server);
+  takeOverIdleClose(own.server);
   own.server.close();
   socket.write(get('/'));
   await once(socket, 'data');
-  closeIdle();
+  closeRestingConnections(own.server);
   await once(own.server, 'close');
 });
 
