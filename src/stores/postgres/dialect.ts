@@ -14,7 +14,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
     storeLists: (family, served) => storeLists(client, family, served),
-    countForPlanner: async (tables, changes) =>
+    countForPlanner: async (tables, changes = Number.POSITIVE_INFINITY) =>
       changes > WORTH_COUNTING && (await client.query(`ANALYZE ${tables}`)),
     member,
     memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",

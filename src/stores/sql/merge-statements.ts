@@ -157,10 +157,11 @@ const CHANGED = 'SELECT id FROM changed WHERE owner_before IS NOT NULL';
 const newOf = (kind: number) =>
   `staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id AND owner_before IS NULL`;
 
-const countStatements = (table: string, family: Family, kind: number) => ({
+/** `order` is the column behind the family in an index. Without it, PostgreSQL looks through the rows of the other family. */
+const countStatements = (table: string, order: string, family: Family, kind: number) => ({
   staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
   /** 0 or 1: where nothing is stored, all rows are new, and nothing needs to be compared. */
-  stored: `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE family = '${family}' LIMIT 1) AS one`,
+  stored: `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE family = '${family}' ORDER BY ${order} LIMIT 1) AS one`,
 });
 
 /** How staged rows of one kind become rows of its table. */
@@ -188,7 +189,7 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
     UPDATE profiles SET (packed, user_key, words, etag, record, served) = (${columns})
     WHERE family = '${family}' AND id IN (${CHANGED})`;
   return {
-    ...countStatements('profiles', family, kind),
+    ...countStatements('profiles', 'id', family, kind),
     touchStaged: `INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}`,
     insertAll: insert(`staged WHERE kind = ${kind}`),
     touchRemoved: `
@@ -222,7 +223,7 @@ function itemStatements(family: Family, kind: number) {
     INSERT INTO items (family, id, owner, date, record)
     SELECT '${family}', staged.id, owner, date, record FROM ${source} ORDER BY owner, date DESC, staged.id DESC`;
   return {
-    ...countStatements('items', family, kind),
+    ...countStatements('items', 'owner', family, kind),
     touchStaged: `INSERT INTO touched SELECT DISTINCT owner FROM ${staged} ON CONFLICT DO NOTHING`,
     insertAll: insert(staged),
     touchRemoved: `

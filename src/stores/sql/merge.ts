@@ -123,6 +123,8 @@ async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Pro
   const removed = replace ? await db.run(kind.remove) : 0;
   const found = await db.run(kind.findChanged);
   if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
+  // Without this, PostgreSQL expects two thousand rows, and may read whole tables to find one.
+  await db.countForPlanner('changed');
   await db.run(kind.touchChanged);
   const changed = await countRows(db, COUNT_CHANGED);
   if (changed > 0) for (const statement of kind.change) await db.run(statement);

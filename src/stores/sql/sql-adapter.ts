@@ -14,8 +14,8 @@ export interface SqlAdapter {
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
   /** Stores the lists of the users in `touched`. `served` is the SQL for an item as it is served. */
   storeLists(family: Family, served: string): Awaitable<void>;
-  /** Counts the rows of tables for the planner, after so many changes of them. SQLite's does not count. */
-  countForPlanner(tables: string, changes: number): Awaitable<unknown>;
+  /** Counts the rows of tables for the planner, after so many changes of them, or always. SQLite's does not count. */
+  countForPlanner(tables: string, changes?: number): Awaitable<unknown>;
   readonly member: MemberSql;
   /** The SQL for the names of a record's members, in their order, with commas between them. */
   readonly memberNames: string;

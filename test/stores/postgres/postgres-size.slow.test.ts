@@ -1,11 +1,12 @@
 // What PostgreSQL does for an import, and for a takedown, as the data grows. Pages that are read tell it without a clock.
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { writePeople } from '../../bench/data.ts';
 import { ndjson, tempFolder } from '../../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { shot } from '../../support/records.ts';
+import { folio, shot } from '../../support/records.ts';
 import { importInto, run } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
@@ -97,6 +98,29 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     await writePeople(source, USERS, ITEMS);
     await importInto(cluster.url(database), [source]);
     expect(await cluster.primary.sql('SELECT * FROM counted', database)).toEqual([{ reltuples: USERS }]);
+  });
+
+  test('an import of one item reads no more where there are four times as many', async () => {
+    const found: number[] = [];
+    for (const users of [USERS, 4 * USERS]) {
+      const { database, url } = await imported(users);
+      // Otherwise a scan begins where the last one ended, perhaps at the row that it looks for.
+      await cluster.primary.sql(`ALTER DATABASE ${database} SET synchronize_seqscans = off`);
+      // Too long for the space that is left in pages of posts.
+      const description = 'long '.repeat(200);
+      const source = join(tempFolder(), 'shots.ndjson');
+      const numbers = Array.from({ length: users * ITEMS }, (_, index) => index + 1);
+      writeFileSync(source, ndjson(folio(1, 'ada'), ...numbers.map((id) => shot(id, 1, { description }))));
+      await importInto(url, [source]);
+      await settled(database);
+      const before = await pages(database);
+      writeFileSync(source, ndjson(shot(users, 1, { title: 'changed' })));
+      await importInto(url, [source]);
+      await settled(database);
+      found.push((await pages(database)) - before);
+    }
+    const [one = 0, four = 0] = found;
+    expect(four).toBeLessThan(1.5 * one + 100);
   });
 
   test('a takedown of one user reads no more where there are four times as many', async () => {
