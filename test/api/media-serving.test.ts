@@ -116,7 +116,7 @@ describe('our own pages show copies', () => {
     expect(await known(missing)).toEqual([304, false, missing]);
     put(database, 'late', 'png');
     const [status, isShown, whole] = await known(missing);
-    expect([status, isShown]).toEqual([200, true]);
+    expect({ status, isShown }).toEqual({ status: 200, isShown: true });
     expect(await known(whole)).toEqual([304, false, whole]);
   });
 

@@ -139,7 +139,7 @@ async function expectListed(method: string, url: string, more: Record<string, st
   const from = async (origin?: string) => {
     const headers = origin === undefined ? more : { ...more, origin };
     const reply = await ask(listed, url, { method, headers });
-    expect([url, reply.status]).toEqual([url, status]);
+    expect({ url, status: reply.status }).toEqual({ url, status });
     return cors(reply);
   };
   const vary = [...varying(url, status), 'Origin'].join(', ');
@@ -173,7 +173,7 @@ describe('requests', () => {
         expect(value).toBeTypeOf('string');
       const head = await ask(server, url, { method: 'HEAD' });
       const { date: _get, connection: _c, 'keep-alive': _k, ...expected } = reply.headers;
-      expect([url, head.status, head.body]).toEqual([url, status, '']);
+      expect({ url, status: head.status, body: head.body }).toEqual({ url, status, body: '' });
       expect(head.headers).toMatchObject(expected);
     }
     await expectListed('GET', urls[0] as string, {}, status);
@@ -208,8 +208,11 @@ describe('requests', () => {
     for (const method of METHODS.filter((each) => !['GET', 'HEAD', 'OPTIONS', 'CONNECT'].includes(each)))
       for (const url of [...urls, '/healthz', '/readyz', '/nothing']) {
         const reply = await ask(server, url, { method });
-        expect([method, url, reply.status]).toEqual([method, url, 405]);
-        expect([reply.headers.allow, json(reply).code]).toEqual(['GET, HEAD, OPTIONS', 'METHOD_NOT_ALLOWED']);
+        expect({ method, url, status: reply.status }).toEqual({ method, url, status: 405 });
+        expect({ allow: reply.headers.allow, code: json(reply).code }).toEqual({
+          allow: 'GET, HEAD, OPTIONS',
+          code: 'METHOD_NOT_ALLOWED',
+        });
         expectJson(reply);
       }
   });
@@ -247,7 +250,11 @@ describe('If-None-Match', () => {
         for (const method of ['GET', 'HEAD']) {
           const headers = { 'if-none-match': pattern.replaceAll('E', etag.slice(1, -1)) };
           const reply = await ask(server, url, { method, headers });
-          expect([pattern, reply.status, reply.headers.etag]).toEqual([pattern, status, etag]);
+          expect({ pattern, status: reply.status, etag: reply.headers.etag }).toEqual({
+            pattern,
+            status,
+            etag,
+          });
           if (status === 304 || method === 'HEAD') expect(reply.body).toBe('');
         }
     }
@@ -286,7 +293,7 @@ test('ETags are strong, and the same in every process', async () => {
     expect(here.headers.etag).toMatch(/^"[\x21\x23-\x7e]{16,}"$/);
     for (const same of [url, url.replace('ada', 'ADA'), url]) {
       const { headers, body } = await ask(other, same);
-      expect([headers.etag, body]).toEqual([here.headers.etag, here.body]);
+      expect({ etag: headers.etag, body }).toEqual({ etag: here.headers.etag, body: here.body });
     }
   }
 });

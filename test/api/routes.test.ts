@@ -104,12 +104,12 @@ test.each(ADDRESSES)('%s', async (path, type, form) => {
         'accept-encoding': coding,
         'if-none-match': String(known.headers.etag),
       });
-      expect([again.status, again.body.length]).toEqual([304, 0]);
+      expect({ status: again.status, length: again.body.length }).toEqual({ status: 304, length: 0 });
       expect(again.headers).toMatchObject({ etag, vary, 'cache-control': caching });
     }
   for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
     const { status, headers, body } = await send(path, {}, method);
-    expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD, OPTIONS' });
     expect(JSON.parse(body.toString()).code).toBe('METHOD_NOT_ALLOWED');
   }
 });

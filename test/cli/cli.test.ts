@@ -38,7 +38,7 @@ test.each(Object.keys(COMMANDS).filter((name) => name !== 'media'))(
   'the help of %s shows examples',
   async (command) => {
     const { code, stdout, stderr } = await run([command, '--help']);
-    expect([code, stderr]).toEqual([0, '']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const words of [`Usage: vitrine ${command}`, `\n  vitrine ${command}`])
       expect(stdout).toContain(words);
   },
@@ -54,7 +54,10 @@ test('the journal of an unfinished write is named, and migrate undoes the write'
   const file = withJournal();
   for (const args of [['check'], ['export'], ['serve']]) {
     const { code, stderr } = await run([...args, '--database-url', file], { env: { PORT: '0' } });
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}-journal is left of a write`)]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(`${file}-journal is left of a write`),
+    });
     expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
   }
   await done(['migrate', '--database-url', file]);
@@ -107,7 +110,7 @@ describe('snapshot', () => {
       // bash warns of a locale that is not installed.
       env: { ...process.env, LC_ALL: 'C' },
     });
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^vitrine: [^\n]+\n$/) });
     expect(stderr).toContain(target);
     expect(stderr).not.toContain(path);
     expect(readdirSync(dirname(target))).toEqual([]);
@@ -130,7 +133,7 @@ describe('check', () => {
     const file = copyOf(path);
     harm(file);
     const { code, stdout, stderr } = await run(['check', '--database-url', file]);
-    expect([code, stdout]).toEqual([1, '']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     expect(stderr).toContain(file);
     rmSync(file);
@@ -140,7 +143,7 @@ describe('check', () => {
 test('an export to standard output reports on standard error', async () => {
   const plain = await done(['export', '--database-url', path]);
   const { code, stdout, stderr } = await run(['export', '--database-url', path, '--json']);
-  expect([code, stdout]).toEqual([0, plain]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: plain });
   expect(JSON.parse(stderr)).toMatchObject({ command: 'export', ok: true, result: { file: null } });
   expect((await run(['export', '--database-url', path, '--quiet'])).stdout).toBe(plain);
 });

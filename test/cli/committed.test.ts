@@ -133,7 +133,7 @@ test('check --repair says that the repair is done when it cannot be checked', as
   const { code, stderr } = await run(['check', '--repair', '--database-url', path]);
   vi.restoreAllMocks();
   const done = `${path}: the repair of 1 lists and ETags is done, but not checked: `;
-  expect([code, stderr]).toEqual([1, expect.stringContaining(done)]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(done) });
   expect((await run(['check', '--database-url', path])).stdout).toContain('is sound');
 });
 
@@ -159,7 +159,7 @@ test('a page that cannot be read for a moment is not taken for damage', async ()
     [['restore', snapshot], `${url} ${unread}`],
   ] as const) {
     const { code, stderr } = await run([...args, '--database-url', url]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(said) });
   }
 });
 
@@ -191,7 +191,7 @@ test('snapshot --keep succeeds although the folder cannot be synchronised', asyn
   const args = ['snapshot', '--database-url', await databaseOf(...RECORDS), '--keep', '1', folder];
   failFiles('fsyncSync', (fd: number) => fs.fstatSync(fd).isDirectory());
   const { code, stdout } = await run(args);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^snapshot written to/)]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^snapshot written to/) });
   expect(readdirSync(folder)).toHaveLength(1);
 });
 
@@ -205,11 +205,11 @@ test('snapshot --keep succeeds although an older one cannot be removed', async (
   fs.rmSync(old);
   fs.mkdirSync(old);
   const { code, stdout, stderr } = await run(args);
-  expect([code, stdout, stderr]).toEqual([
-    0,
-    expect.stringMatching(/^snapshot written to [^\n]+\n$/),
-    expect.stringContaining(`${old} could not be removed: `),
-  ]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^snapshot written to [^\n]+\n$/),
+    stderr: expect.stringContaining(`${old} could not be removed: `),
+  });
 });
 
 const importBad = (path: string, rejects: string) =>
@@ -221,7 +221,7 @@ test('rejects that cannot be made durable stop the import before its commit', as
   const path = await databaseOf(...RECORDS);
   failFiles('fsyncSync', (fd: number) => statSync(`/proc/self/fd/${fd}`).isFile());
   const { code, stderr } = await importBad(path, join(tempFolder(), 'bad.ndjson'));
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot write .*bad\.ndjson/)]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/cannot write .*bad\.ndjson/) });
   expect(await exported(path)).toHaveLength(RECORDS.length);
 });
 
@@ -230,7 +230,7 @@ test('rejects that cannot be put in their place stay beside it, and are named', 
   const rejects = join(tempFolder(), 'bad.ndjson');
   failFiles('renameSync', () => true);
   const { code, stdout, stderr } = await importBad(path, rejects);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^microblog profiles +1/m)]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^microblog profiles +1/m) });
   const [, kept = ''] = /the lines are in (.+)$/m.exec(stderr) ?? [];
   expect(dirname(kept)).toBe(dirname(rejects));
   expect(readFileSync(kept, 'utf8')).toBe('{"id":"x"}\n');

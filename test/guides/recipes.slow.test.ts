@@ -146,7 +146,7 @@ describe('the recipe', () => {
 
   test('for types: the example compiles with those of a server', async () => {
     const [curl, option, file = '', url = ''] = block('React, Vue, TypeScript', 'sh').trim().split(' ');
-    expect([curl, option]).toEqual(['curl', '-o']);
+    expect({ curl, option }).toEqual({ curl: 'curl', option: '-o' });
     const folder = tempFolder();
     writeFileSync(join(folder, file), await (await fetch(url)).text());
     await expectFit(folder, `import type { ApiError, ItemsB, PortfolioProfile } from './${file}';`);

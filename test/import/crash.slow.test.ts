@@ -45,7 +45,8 @@ describe('starting with a damaged database', () => {
     for (const [address, body] of bodies) {
       const reply = await ask(starting, address);
       if (reply.status === 200) expect(reply.body).toBe(body);
-      else expect([reply.status, json(reply).code]).toEqual([503, 'NOT_READY']);
+      else
+        expect({ status: reply.status, code: json(reply).code }).toEqual({ status: 503, code: 'NOT_READY' });
     }
     expect((await ask(starting, '/healthz')).status).toBe(200);
   });

@@ -50,7 +50,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
       expect(ran.code === 0 || share < 4).toBe(true);
       if (ran.code === 0) return expect(await exported(path)).not.toEqual(before);
-      expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
+      expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^vitrine: [^\n]+\n$/) });
       expect(ran.stderr).toMatch(/disk|full|space/i);
       expect(await exported(path)).toEqual(before);
       for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
@@ -69,7 +69,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       const { code, stderr } = await spawned(args);
       const found =
         /^vitrine: The disk is full: nothing of this was written to \S+; stopped after (\d+) of 5000 users: run the command again\n$/;
-      expect([code, stderr]).toEqual([1, expect.stringMatching(found)]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(found) });
       const stopped = Number(found.exec(stderr)?.[1]);
       expect(await namesIn(path)).toHaveLength(5000 - stopped);
     });
@@ -138,10 +138,10 @@ describe.skipIf(!canMount)('a full disk', () => {
       const { code, stdout, stderr } = await spawned(args);
       expect(stdout).toMatch(/^users: 31 found, 0 unchanged, 0 unknown, 1 failed\n/);
       const full = `given up: The disk is full: nothing of this was written to ${database}; the same command continues where this run ended`;
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringContaining(`\nvitrine: ${full}; 1 of 64 users failed\n`),
-      ]);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining(`\nvitrine: ${full}; 1 of 64 users failed\n`),
+      });
       expect(readFileSync(failed, 'utf8')).toMatch(/^failing\t.*\n$/);
       expect(await namesIn(database)).toHaveLength(31);
       grow(folder);
@@ -177,7 +177,7 @@ describe.skipIf(!canMount)('a full disk', () => {
         expect(Number(made)).toBeGreaterThan(0);
         expect(stdout).toContain(`(profiles and lists rebuilt: ${made})\n`);
         const full = `given up: cannot write ${folder}/media: no space left on device; the same command continues where this run ended`;
-        expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
+        expect({ code, stderr }).toEqual({ code: 1, stderr: `vitrine: ${full}\n` });
         expect(copiesIn(join(folder, 'media'))).toHaveLength(Number(made));
         expect(readdirSync(join(folder, 'media', 'incoming'))).toEqual([]);
         grow(folder);
@@ -194,7 +194,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       copyFileSync(smallDatabase, path);
       const { code, stderr } = await spawned(['check', '--database-url', path]);
       const full = `The disk is full: there is no room for ${path}-shm, without which ${path} cannot be opened.`;
-      expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `vitrine: ${full}\n` });
     });
   });
 
@@ -208,7 +208,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       const { code, stderr } = await spawned(args, { env: { SQLITE_TMPDIR: folder } });
       const full =
         'the disk of temporary files is full: make room there, or set SQLITE_TMPDIR to a folder on another disk';
-      expect([code, stderr]).toEqual([1, `vitrine: ${full}\n`]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `vitrine: ${full}\n` });
     });
   });
 });

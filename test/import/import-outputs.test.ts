@@ -42,10 +42,10 @@ test('rejects to a hard link to the input are refused', async () => {
   const link = join(dirname(input), 'link.ndjson');
   linkSync(input, link);
   const { code, stderr } = await skipping(newPath(), link, [input]);
-  expect([code, stderr]).toEqual([
-    1,
-    `vitrine: ${link} is one of the files to read: write to another file\n`,
-  ]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `vitrine: ${link} is one of the files to read: write to another file\n`,
+  });
   expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
 });
 
@@ -56,10 +56,10 @@ test('rejects to the file on standard input are refused', () => {
     newPath(),
     input,
   );
-  expect([code, stderr]).toEqual([
-    1,
-    `vitrine: ${input} is one of the files to read: write to another file\n`,
-  ]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `vitrine: ${input} is one of the files to read: write to another file\n`,
+  });
   expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
 });
 
@@ -148,7 +148,7 @@ describe('a full disk', () => {
   test('with the first record that is left out: nothing is imported', async () => {
     const path = newPath();
     const { code, stdout, stderr } = await skipping(path, '/dev/full', ['-'], ndjson(GOOD, BAD));
-    expect([code, stdout]).toEqual([1, '']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(`vitrine: cannot write /dev/full: ${FULL}\n`);
     expect(existsSync(path)).toBe(false);
   });
@@ -158,7 +158,7 @@ describe('a full disk', () => {
     ['a file', '/dev/full', `/dev/full: ${FULL}`],
   ])('an export to %s reports it', (_, target, sentence) => {
     const { code, stderr } = shell(`vitrine export --database-url "$1" ${target}`, database);
-    expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence}\n`]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `vitrine: cannot write ${sentence}\n` });
   });
 
   // A file size limit truncates a write like a disk that becomes full.
@@ -172,7 +172,10 @@ describe('a full disk', () => {
       database,
       file,
     );
-    expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence || file}: file too large\n`]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `vitrine: cannot write ${sentence || file}: file too large\n`,
+    });
     expect(readdirSync(dirname(file))).toEqual(sentence === '' ? [] : ['export.ndjson']);
   });
 });
@@ -192,7 +195,7 @@ test('no control character of a file or its name reaches the terminal', async ()
   const files = contents.map((content) => tempFile('bad', content));
   for (const file of [named, ...files]) {
     const { code, stderr } = await into(newPath(), [file]);
-    expect([file, code]).toEqual([file, 1]);
+    expect({ file, code }).toEqual({ file, code: 1 });
     expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   }
 });
@@ -211,7 +214,7 @@ test('an import ends with its signal while a promise of a map is never settled',
     Object.assign(globalThis, { onMap: () => setImmediate(() => stop.abort()) });
     const files = ['--map', map, tempFile('people.ndjson', ndjson(blog(1, 'one')))];
     const { code, stderr } = await into(path, files, { signal: stop.signal });
-    expect([code, stderr]).toEqual([1, 'vitrine: stopped: nothing was imported\n']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'vitrine: stopped: nothing was imported\n' });
     expect(readdirSync(dirname(path))).toEqual([]);
   }
 });
@@ -234,7 +237,11 @@ test('an import that is stopped says that nothing was imported, and leaves no da
     stdin.once('drain', () => stop.abort()).once('end', () => stop.abort());
     const files = file === '-' ? ['-'] : ['-', file];
     const { code, stdout, stderr } = await into(path, files, { stdin, signal: stop.signal });
-    expect([code, stdout, stderr]).toEqual([1, '', 'vitrine: stopped: nothing was imported\n']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'vitrine: stopped: nothing was imported\n',
+    });
     expect(readdirSync(dirname(path))).toEqual([]);
   }
 });
@@ -245,6 +252,6 @@ test('a mistyped file and a dry run do not migrate an older database', async () 
   for (const args of [['/nowhere.ndjson'], ['--map', '/nowhere.mjs', '-']])
     expect((await into(path, args)).stderr).toMatch(/^vitrine: \/nowhere\S+ does not exist\n$/);
   const { code, stderr } = await into(path, ['--dry-run', '-'], { input: ndjson(GOOD) });
-  expect([code, stderr]).toEqual([1, expect.stringContaining('has an older schema')]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('has an older schema') });
   expect(readFileSync(path).equals(before)).toBe(true);
 });

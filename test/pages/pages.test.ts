@@ -54,7 +54,7 @@ test.each(['/', '/docs'])(
     expect(named.length).toBeGreaterThan(3);
     for (const name of named) {
       const file = await ask(server, name);
-      expect([name, file.status]).toEqual([name, 200]);
+      expect({ name, status: file.status }).toEqual({ name, status: 200 });
       if (!name.endsWith('.js') || name === '/embed.js') continue;
       expect(file.body).not.toMatch(/^(import|export)\b/m);
       // Two modules with a name in common make no script.
@@ -131,7 +131,10 @@ test('the sample users that the page suggests are in both families', async () =>
   expect(people.portfolio).toEqual(people.microblog);
   for (const name of people.microblog)
     for (const base of ['/a/api/?user=', '/b/api/username/'])
-      expect([name, (await ask(server, base + encodeURIComponent(name))).status]).toEqual([name, 200]);
+      expect({ name, status: (await ask(server, base + encodeURIComponent(name))).status }).toEqual({
+        name,
+        status: 200,
+      });
 });
 
 test('the card is small', async () => {

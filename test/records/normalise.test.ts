@@ -69,18 +69,21 @@ describe('the keys of a row', () => {
     ['constructor', 'constructor'],
   ])('user %j has the key %j and keeps its spelling', (username, key) => {
     const found = row({ ...SAMPLES['microblog profile'], username });
-    expect([found.userKey, JSON.parse(found.record).username]).toEqual([key, username]);
-    expect([found.owner, found.date]).toEqual(['', '']);
+    expect({ userKey: found.userKey, username: JSON.parse(found.record).username }).toEqual({
+      userKey: key,
+      username,
+    });
+    expect(found).toMatchObject({ owner: '', date: '' });
   });
 
   test('an item has its owner and date, numbers included', () => {
     const found = row({ id: 5, user_id: 9223372036854775807n, date: '2024-01-01 00:00:00', user: undefined });
-    expect([found.id, found.owner, found.date, found.userKey]).toEqual([
-      '5',
-      '9223372036854775807',
-      '2024-01-01 00:00:00',
-      '',
-    ]);
+    expect(found).toMatchObject({
+      id: '5',
+      owner: '9223372036854775807',
+      date: '2024-01-01 00:00:00',
+      userKey: '',
+    });
   });
 });
 

@@ -72,13 +72,13 @@ describe.each(KIND_NAMES)('%s', (kind) => {
 
   test('is an object of strings with nothing optional', () => {
     expect(schema.required).toEqual(Object.keys(schema.properties));
-    for (const [member, { type }] of members) expect([member, type]).toEqual([member, 'string']);
+    for (const [member, { type }] of members) expect({ member, type }).toEqual({ member, type: 'string' });
   });
 
   test('its dates are described as UTC', () => {
     for (const [member, { 'x-form': form, description }] of members)
       if (form === 'date-time')
-        expect([member, description]).toEqual([member, expect.stringContaining('UTC')]);
+        expect({ member, description }).toEqual({ member, description: expect.stringContaining('UTC') });
   });
 
   test('its pictures and files are members with addresses', () => {

@@ -225,13 +225,13 @@ describe('at hosts that run code', () => {
       'Σ Σ',
     ]) {
       const { file } = route('x', `/people/${encodeURIComponent(name)}`);
-      expect([name, file]).toEqual([name, `people/${encodeURIComponent(userKey(name))}.html`]);
+      expect({ name, file }).toEqual({ name, file: `people/${encodeURIComponent(userKey(name))}.html` });
     }
   });
 
   test('parameters have one order, and others do not count', async () => {
     const { route } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
     for (const query of ['user=ada&post=true', 'post=true&user=ada', 'x=1&post=true&user=ad%61'])
-      expect([query, route('x', `/api/?${query}`).file]).toEqual([query, 'api/ada.json']);
+      expect({ query, file: route('x', `/api/?${query}`).file }).toEqual({ query, file: 'api/ada.json' });
   });
 });

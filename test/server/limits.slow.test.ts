@@ -112,7 +112,7 @@ describe('RATE_LIMIT', () => {
     for (let turn = 0; turn < 3 * REQUESTS; turn++)
       for (const url of ['/healthz', '/readyz', '/readyz?x=1']) {
         const { status, headers } = await direct('127.0.1.5', url);
-        expect([status, headers.ratelimit]).toEqual([200, undefined]);
+        expect({ status, ratelimit: headers.ratelimit }).toEqual({ status: 200, ratelimit: undefined });
       }
     await Promise.all(Array.from({ length: 3 * REQUESTS }, () => direct('127.0.1.6', '/healthz')));
     expect((await direct('127.0.1.6')).headers.ratelimit).toContain(`r=${REQUESTS - 1};`);

@@ -14,7 +14,7 @@ const ADA = '/a/api/?user=ada';
 async function expectNotReady(server: LocalServer, reason: RegExp): Promise<void> {
   for (const address of [ADA, '/b/api/username/ada/shots']) {
     const reply = await ask(server, address);
-    expect([reply.status, json(reply).code]).toEqual([503, 'NOT_READY']);
+    expect({ status: reply.status, code: json(reply).code }).toEqual({ status: 503, code: 'NOT_READY' });
     expect(reply.headers['retry-after']).toMatch(/^\d+$/);
   }
   expect((await ask(server, '/healthz')).status).toBe(200);
@@ -50,7 +50,10 @@ describe.each(STATES)('a database %s', (_, make, reason) => {
     expect(existsSync(path) ? readFileSync(path) : undefined).toEqual(before);
     await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
     const reply = await ask(server, ADA);
-    expect([reply.status, json(reply).username]).toEqual([200, 'ada']);
+    expect({ status: reply.status, username: json(reply).username }).toEqual({
+      status: 200,
+      username: 'ada',
+    });
     expect((await ask(server, '/readyz')).status).toBe(200);
     expect((await logged(server, /there is data now/)).level).toBe(30);
     // Each reason is logged once, however often the file was looked at.

@@ -24,7 +24,7 @@ const server = await rehearse();
 describe('one request', () => {
   test.each(ERROR_CODES)('%s has its own body and headers', async (code) => {
     const { status, headers, body } = await wish(server, `status=${code}`);
-    expect([status, body]).toEqual([FAILURES[code].status, FAILURES[code].body.toString()]);
+    expect({ status, body }).toEqual({ status: FAILURES[code].status, body: FAILURES[code].body.toString() });
     expect(headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',

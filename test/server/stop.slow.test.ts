@@ -71,7 +71,10 @@ describe.concurrent('while draining', () => {
     expect((await ask(server, '/healthz')).status).toBe(200);
     for (const url of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/a/api/?user=nobody']) {
       const reply = await ask(server, url);
-      expect([reply.status, reply.headers.connection]).toEqual([url.endsWith('nobody') ? 404 : 200, 'close']);
+      expect({ status: reply.status, connection: reply.headers.connection }).toEqual({
+        status: url.endsWith('nobody') ? 404 : 200,
+        connection: 'close',
+      });
     }
     const heard = hearOut(kept);
     kept.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);

@@ -58,7 +58,7 @@ describe.each(['1', '2'])('%s worker(s)', (workers) => {
     const other = createServer((socket) => socket.destroy()).listen(busy);
     for (const path of [busy, file]) {
       const { code, stderr } = await run(['serve', '--samples', '--host', path, '--workers', workers]);
-      expect([code, stderr]).toEqual([1, refusal(path)]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: refusal(path) });
       expect(existsSync(path)).toBe(true);
     }
     await new Promise((resolve) => other.close(resolve));
@@ -73,7 +73,7 @@ test.each<[what: string, host: string]>([
   ['an unknown name', 'no-such-host.invalid'],
 ])('%s as HOST is refused with a sentence', async (_, host) => {
   const { code, stderr } = await run(['serve', '--samples', '--host', host, '--port', '0']);
-  expect([code, stderr]).toEqual([1, refusal(host)]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: refusal(host) });
 });
 
 test('clients of a unix socket count as local: with TRUST_PROXY=loopback their headers are believed', async () => {

@@ -221,7 +221,10 @@ describe('a worker that cannot start', () => {
     const database = await databaseOf(fixture('microblog.ndjson'));
     const env = { DATABASE_URL: database, PORT: '0', WORKERS: '3', NODE_OPTIONS: preload };
     const { code, stderr } = await run(['serve'], { env });
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]*\/nowhere[^\n]*\n$/)]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^vitrine: [^\n]*\/nowhere[^\n]*\n$/),
+    });
   });
 
   it('reports the error once and leaves no process running', async () => {

@@ -32,7 +32,7 @@ onLinux('importing a few records does not rewrite the database', async () => {
     env: { NODE_OPTIONS: TELL },
     input: ndjson(...people(3, 1)),
   });
-  expect([code, stderr]).toEqual([0, expect.stringMatching(/^\d+$/)]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^\d+$/) });
   expect(statSync(database).size).toBeGreaterThan(16 * MEGABYTE);
   expect(Number(stderr)).toBeLessThan(MEGABYTE);
 });

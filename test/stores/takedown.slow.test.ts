@@ -113,13 +113,13 @@ test('a long reader keeps deleted data in the file: the command says so, and rep
   reading.prepare('SELECT count(*) FROM items').get();
   const args = ['takedown', '--database-url', path, '--family', 'portfolio', ...gone.slice(0, 10)];
   const { code, stdout, stderr } = await run(args);
-  expect([code, stdout, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^took down .*\nremoved \d+ users/s),
-    expect.stringContaining(
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/^took down .*\nremoved \d+ users/s),
+    stderr: expect.stringContaining(
       `vitrine: the takedown is done, but ${path} still holds deleted data in unused space: another process, such as an export, is reading it, or the disk is full. Run the command again when that has changed.\n`,
     ),
-  ]);
+  });
   expect(await remaining(path)).toBe(0);
   reading.exec('COMMIT');
   reading.close();

@@ -54,7 +54,7 @@ test.each([
     const fields = ORDERS[kind].split(' ');
     expect([Object.keys(properties), required]).toEqual([fields, fields]);
     for (const { type, description } of Object.values(properties))
-      expect([type, description]).toEqual(['string', expect.stringMatching(/^\S.+/)]);
+      expect({ type, description }).toEqual({ type: 'string', description: expect.stringMatching(/^\S.+/) });
   },
 );
 
@@ -225,7 +225,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
       const url = new URL((server === '.' ? '' : server) + path.replace('{username}', 'ada'), one.url);
       if (operation.parameters.some(({ name }) => name === 'user')) url.searchParams.set('user', 'ada');
       const reply = await ask(one, url.pathname + url.search, { headers: { host: url.host } });
-      expect([url.href, reply.status]).toEqual([url.href, 200]);
+      expect({ href: url.href, status: reply.status }).toEqual({ href: url.href, status: 200 });
     }
   });
 });

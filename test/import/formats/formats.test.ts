@@ -105,6 +105,9 @@ test('csv-spectrum', async () => {
     const cells = all.map((one) =>
       members.map((member) => ('value' in one ? (one.value[member] ?? '') : one)),
     );
-    expect([name, cells]).toEqual([name, rows.map((row) => columns.map((column) => row[column] ?? ''))]);
+    expect({ name, cells }).toEqual({
+      name,
+      cells: rows.map((row) => columns.map((column) => row[column] ?? '')),
+    });
   }
 });

@@ -74,7 +74,7 @@ describeInBrowser('the API reference', (eye) => {
         // Guides also name standards and other programs.
         if (origin.startsWith('https:')) continue;
         const { status, body } = await ask(server, pathname);
-        expect([href, origin, status]).toEqual([href, server.url, 200]);
+        expect({ href, origin, status }).toEqual({ href, origin: server.url, status: 200 });
         if (hash !== '') expect([href, body.includes(`id="${hash.slice(1)}"`)]).toEqual([href, true]);
       }
     },

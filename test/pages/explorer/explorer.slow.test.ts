@@ -481,7 +481,7 @@ describeInBrowser('the explorer', (eye) => {
             .filter((element) => element.checkVisibility()
               && element.getBoundingClientRect().right > innerWidth - (element.closest('.request') ? 8 : 15.5))
             .map((element) => element.outerHTML.slice(0, 80))`);
-          expect([width, font, outside]).toEqual([width, font, []]);
+          expect({ width, font, outside }).toEqual({ width, font, outside: [] });
         }
       }
     },

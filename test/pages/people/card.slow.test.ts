@@ -423,7 +423,7 @@ describeInBrowser('the card', (eye) => {
       const back = await page.evaluate(
         `getComputedStyle(document.querySelectorAll('vitrine-profile')[${index}].shadowRoot.querySelector('article')).backgroundColor`,
       );
-      expect([theme, colorScheme, back]).toEqual([theme, colorScheme, colour]);
+      expect({ theme, colorScheme, back }).toEqual({ theme, colorScheme, back: colour });
     }
   });
 

@@ -53,7 +53,7 @@ test('an import is in the next response', async () => {
 test('a page links to files, JSON and feeds that are served, below any prefix', async () => {
   for (const path of ['/people/a/mo%20farouk', '/people/b/o%27neill', '/people/b/%E6%9E%97%E6%99%93']) {
     const { status, body } = await ask(server, path);
-    expect([path, status]).toEqual([path, 200]);
+    expect({ path, status }).toEqual({ path, status: 200 });
     const links = [...body.matchAll(/<(?:link|script|a)\b[^>]* (?:href|src)="([^"]+)"/g)]
       .map(([, href = '']) => href.replaceAll('&#39;', "'").replaceAll('&amp;', '&'))
       .filter((href) => !/^(http|#)/.test(href));
@@ -62,7 +62,7 @@ test('a page links to files, JSON and feeds that are served, below any prefix', 
       const { pathname, search } = new URL(href, `http://x/deep/down${path}`);
       expect(pathname).toMatch(/^\/deep\/down\//);
       const address = pathname.slice('/deep/down'.length) + search;
-      expect([address, (await ask(server, address)).status]).toEqual([address, 200]);
+      expect({ address, status: (await ask(server, address)).status }).toEqual({ address, status: 200 });
     }
   }
 });
@@ -95,7 +95,7 @@ describe.each([
     const visited = new Map<string, string>();
     for (let at: string | undefined = path; at !== undefined; ) {
       const { status, body } = await ask(own, at);
-      expect([at, status]).toEqual([at, 200]);
+      expect({ at, status }).toEqual({ at, status: 200 });
       visited.set(at, body);
       const next = linkIn(body, rel);
       at = next && new URL(next, `http://x${at}`).href.slice('http://x'.length);

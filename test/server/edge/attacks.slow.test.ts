@@ -22,7 +22,7 @@ test.each(WORST)('%s', async (name) => {
   const outcome = await attackSmallServer(name);
   if (outcome === undefined) return;
   const { fresh, kept, code } = outcome;
-  expect([fresh, kept, code]).toEqual([{ 200: 3 }, { 200: 3 }, 0]);
+  expect({ fresh, kept, code }).toEqual({ fresh: { 200: 3 }, kept: { 200: 3 }, code: 0 });
 });
 
 const BUSIEST: readonly AttackName[] = ['eight lists each, all at once', 'four pages each, all at once'];

@@ -120,7 +120,10 @@ test.each([
         server.destroyed || new Promise((resolve) => server.once('close', resolve)),
       ]);
     });
-    expect([count, request.complete]).toEqual([0, header === 'Connection: close']);
+    expect({ count, complete: request.complete }).toEqual({
+      count: 0,
+      complete: header === 'Connection: close',
+    });
     if (size === 100_000) expect(server.bytesRead).toBe(head.length + size);
     else expect(server.bytesRead).toBeLessThan(512 * 1024);
   },

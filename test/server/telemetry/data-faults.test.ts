@@ -29,7 +29,10 @@ test('a damaged file: faults are counted, /readyz warns, and says no while most 
   expect(failed).toBeGreaterThan(200);
   expect(await metric('vitrine_data_faults_total')).toBe(failed);
   const { status, body } = await ask(adminOf(server), '/readyz');
-  expect([status, json({ body }).reason]).toEqual([503, expect.stringContaining('run vitrine check')]);
+  expect({ status, reason: json({ body }).reason }).toEqual({
+    status: 503,
+    reason: expect.stringContaining('run vitrine check'),
+  });
 });
 
 describe('the watch', () => {

@@ -184,7 +184,10 @@ describe('ports', () => {
       expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/);
     for (const url of [ADA, '/b/api/username/ada', '/', '/metrics/x']) {
       const reply = await ask(adminOf(server), url);
-      expect([reply.status, json(reply).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+      expect({ status: reply.status, code: json(reply).code }).toEqual({
+        status: 404,
+        code: 'ROUTE_NOT_FOUND',
+      });
     }
     expect((await ask(adminOf(server), '/metrics', { method: 'DELETE' })).status).toBe(405);
     const bytes = ['rubbish\r\n\r\n', 'GET /readyz HTTP/1.0\r\n\r\n'];

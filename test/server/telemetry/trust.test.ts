@@ -143,10 +143,10 @@ test('a traceparent is logged if it is well-formed, whoever sends it', async () 
     [[good, good], undefined],
     ['', undefined],
   ] as const)
-    expect([said, (await lineFor(servers.nobody, { traceparent: said as string })).traceparent]).toEqual([
+    expect({
       said,
-      kept,
-    ]);
+      traceparent: (await lineFor(servers.nobody, { traceparent: said as string })).traceparent,
+    }).toEqual({ said, traceparent: kept });
 });
 
 test('of a referer only the origin is logged, if it is that of a web page', async () => {
@@ -162,7 +162,10 @@ test('of a referer only the origin is logged, if it is that of a web page', asyn
     ['/people/b/ada', undefined],
     ['', undefined],
   ] as const)
-    expect([said, (await lineFor(servers.nobody, { referer: said })).referer]).toEqual([said, kept]);
+    expect({ said, referer: (await lineFor(servers.nobody, { referer: said })).referer }).toEqual({
+      said,
+      referer: kept,
+    });
 });
 
 test('no request can forge a log line or send control characters to a terminal', async () => {

@@ -85,10 +85,10 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await node.stop();
     expect(await done(['takedown', '--database-url', asReader, '--list'])).toMatch(/ portfolio {2}user {2}/);
     const refused = await run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: asReader } });
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(/^vitrine: The database at \S+ does not allow this role to do that\.\n$/),
-    ]);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^vitrine: The database at \S+ does not allow this role to do that\.\n$/),
+    });
     expect([...node.log, refused.stderr, refused.stdout].join()).not.toContain('hush');
   });
 
@@ -307,7 +307,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await until('not ready', async () => (await reasonOf(reader)).endsWith(advice));
     for (const args of [['import', fixture('microblog.ndjson')], ['check']]) {
       const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
-      expect([code, stderr]).toEqual([1, expect.stringContaining(advice)]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(advice) });
     }
   });
 
@@ -377,7 +377,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       const { url } = await loaded();
       const env = { DATABASE_URL: `${url}?sslmode=verify-full&sslrootcert=${certificate}` };
       const { code, stdout, stderr } = await run(['export'], { env });
-      expect([code, stderr]).toEqual([0, '']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout.split('\n')).toHaveLength(101);
       const server = await startServer(env);
       await server.stop();
@@ -406,7 +406,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     ])('verify-full refuses %s with one message', async (_, host, more, words) => {
       const url = `postgres://owner@${host}:${cluster.primary.port}/postgres?sslmode=verify-full${more}`;
       const { code, stderr } = await run(['export'], { env: { DATABASE_URL: url } });
-      expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(words) });
       expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     });
   });

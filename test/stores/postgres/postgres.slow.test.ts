@@ -97,7 +97,8 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     await answered(lookups, 300);
     await lookups.stop();
     expect(lookups.failuresSince(moment)).toEqual([]);
-    for (const { status, retryAfter } of lookups.failures) expect([status, retryAfter]).toEqual([503, '1']);
+    for (const { status, retryAfter } of lookups.failures)
+      expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' });
     expect(lookups.backwards).toEqual([]);
     console.log(`  ${lookups.answers()} answers, ${lookups.failures.length} failures`);
   }

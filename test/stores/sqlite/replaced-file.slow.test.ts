@@ -63,14 +63,20 @@ test('a snapshot is served from a read-only folder', async () => {
     if (mounted || !isRoot) expect(() => fs.writeFileSync(join(folder, 'x'), '')).toThrow(/EROFS|EACCES/);
     const server = await startServer({ DATABASE_URL: path });
     for (const address of addresses)
-      expect([address, (await ask(server, address)).body]).toEqual([address, expected[2]?.get(address)]);
+      expect({ address, body: (await ask(server, address)).body }).toEqual({
+        address,
+        body: expected[2]?.get(address),
+      });
     expect((await ask(server, '/readyz')).status).toBe(200);
     expect(await server.stop()).toBe(0);
     expect(fs.readdirSync(folder)).toEqual(['site.db']);
     const { code, stderr } = await run(['import', '--database-url', path, '-'], {
       input: '{"totalPost":"0","id":"5","username":"x"}',
     });
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]*site\.db[^\n]*\n$/)]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^vitrine: [^\n]*site\.db[^\n]*\n$/),
+    });
   } finally {
     if (mounted) spawnSync('umount', [folder]);
     else fs.chmodSync(folder, 0o755);
@@ -87,7 +93,11 @@ test('a file damaged in place: unreadable data is 503, and the server keeps runn
     for (const address of addresses) {
       const reply = await ask(server, address);
       if (reply.status === 200) expect(reply.body).toBe(expected[0]?.get(address));
-      else expect([reply.status, JSON.parse(reply.body).code]).toEqual([503, 'NOT_READY']);
+      else
+        expect({ status: reply.status, code: JSON.parse(reply.body).code }).toEqual({
+          status: 503,
+          code: 'NOT_READY',
+        });
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
   }

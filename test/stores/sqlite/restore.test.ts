@@ -79,10 +79,10 @@ describe('the data of a snapshot takes the place of', () => {
     const path = await live();
     place(path);
     const { code, stdout } = await restore(path, snapshot);
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^.*site\.db was restored from .*\nmicroblog profiles: 2\nposts: 2\n/),
-    ]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^.*site\.db was restored from .*\nmicroblog profiles: 2\nposts: 2\n/),
+    });
     expect(await exported(path)).toEqual(await exported(snapshot));
     expect((await checkDatabase(path)).faults).toEqual([]);
     expect(readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
@@ -159,10 +159,12 @@ test.each([
   scrawl(path, at, length);
   const before = readFileSync(path);
   const { code, stderr } = await restore(path, snapshot);
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^vitrine: .*site\.db is damaged\. Move it away, .* run the command again\..*\n$/),
-  ]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^vitrine: .*site\.db is damaged\. Move it away, .* run the command again\..*\n$/,
+    ),
+  });
   expect(readFileSync(path).equals(before)).toBe(true);
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
   expect((await restore(path, snapshot)).code).toBe(0);

@@ -335,7 +335,7 @@ describe.skipIf(withoutProxy('nginx'))('nginx', () => {
 
   test('from the command line: what is broken, how to fix it, and the exit code', async () => {
     const { code, stdout, stderr } = await run(['doctor', `http://127.0.0.1:${ports.get('CORS twice')}/b/`]);
-    expect([code, stderr]).toEqual([1, 'vitrine: 1 check found something broken\n']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'vitrine: 1 check found something broken\n' });
     expect(brokenIn(stdout)).toEqual(['CORS']);
     expect(stdout).toContain('\nTo fix CORS\n  Remove whatever adds, sets or hides');
     expect(stdout).toMatch(/\nCompare your proxy with what `vitrine print nginx` or .*\n$/);
@@ -348,7 +348,7 @@ test('without an existing user it checks what it can, and exits with 1', async (
   expect(brokenIn(stdout)).toEqual([]);
   expect(stdout).toMatch(/^could not tell {2}ETag +needs an existing user: specify one with --user NAME$/m);
   expect(stdout).toMatch(/^ok +error bodies /m);
-  expect([code, stderr]).toEqual([1, 'vitrine: 9 checks could not be made\n']);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'vitrine: 9 checks could not be made\n' });
 });
 
 test('a wrong --variant is recognised by the name of the list', async () => {
@@ -418,7 +418,10 @@ describe('a deployment with a rate limit', () => {
     const finding = await check.run(
       siteWith({ send, lookups: () => LOOKUPS, unusedName: 'nobody', base: origin }),
     );
-    expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
+    expect({ state: finding.state, text: finding.text }).toEqual({
+      state,
+      text: expect.stringContaining(words),
+    });
   });
 });
 
@@ -456,7 +459,10 @@ test.each<[what: string, url: string, headers: Record<string, string>, state: st
   });
   const check = CHECKS.find(({ name }) => name === 'pictures') as (typeof CHECKS)[number];
   const finding = await check.run(siteWith({ send, base: origin, user: 'ada', ...LOOKUPS }));
-  expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
+  expect({ state: finding.state, text: finding.text }).toEqual({
+    state,
+    text: expect.stringContaining(words),
+  });
 });
 
 test.each([

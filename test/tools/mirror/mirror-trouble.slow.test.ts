@@ -24,7 +24,7 @@ test('a request is repeated after a web page, and after Retry-After', async () =
     else table(request, response);
   });
   const { code, stdout } = await mirror(newPath(), 'b', site.url, '--user', 'ada');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('1 found')]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('1 found') });
   expect((times[3] as number) - (times[2] as number)).toBeGreaterThan(990);
 });
 
@@ -39,13 +39,13 @@ test('a long Retry-After ends the run, and the next run resumes it', async () =>
   const state = join(tempFolder(), 'state');
   const more = ['--users', namesFile(names), '--state', state];
   const first = await mirror(database, 'b', site.url, ...more);
-  expect([first.code, first.stdout]).toEqual([1, expect.stringMatching(/^users: \d+ found/)]);
+  expect(first).toMatchObject({ code: 1, stdout: expect.stringMatching(/^users: \d+ found/) });
   expect(first.stderr).toContain('given up: the site asks for a pause of 86400 s');
   expect([existsSync(state), existsSync(`${database}.mirror`)]).toEqual([true, false]);
   closed = false;
   const before = site.asked.length;
   const second = await mirror(database, 'b', site.url, ...more);
-  expect([second.code, second.stderr]).toEqual([0, '']);
+  expect(second).toMatchObject({ code: 0, stderr: '' });
   const skipped = Number(/failed, (\d+) already done by the unfinished run/.exec(second.stdout)?.[1]);
   expect(skipped).toBeGreaterThanOrEqual(32);
   expect(site.asked.length - before).toBe(2 * (70 - skipped));
@@ -67,7 +67,7 @@ test.each([
   const { names } = crowd(100);
   const more = ['--retries', retries, '--concurrency', '1', '--user', ...names];
   const { code, stdout, stderr } = await mirror(newPath(), 'b', site.url, ...more);
-  expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('0 unknown, 20 failed') });
   expect(stderr).toContain(`/user0: ${fault}`);
   expect(stderr).toMatch(/given up: 20 requests to \S+ failed in a row/);
   expect(site.asked).toHaveLength(requests);
@@ -84,7 +84,7 @@ test('a 404 that is a web page does not say that a user is unknown: nobody is pr
   await mirror(database, 'b', site.url, '--user', 'ada', 'bob');
   parked = true;
   const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', '--prune');
-  expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 1 failed')]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('0 unknown, 1 failed') });
   expect(stderr).toContain('/bob: status 404 with a web page instead of JSON\n');
   expect(await namesIn(database)).toEqual(['ada', 'bob']);
 });
@@ -119,10 +119,10 @@ test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     );
     stuck = false;
     const { code, stdout } = await run(args);
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/failed, 3\d already done by the unfinished run/),
-    ]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/failed, 3\d already done by the unfinished run/),
+    });
     expect(await namesIn(database)).toHaveLength(40);
   },
 );
@@ -134,7 +134,7 @@ test('a list of 400,000 names fits into a heap of 48 MB', async () => {
   const { code, stderr } = await spawned(mirrorArgs(database, 'b', site.url, '--users', namesFile(names)), {
     env: { NODE_OPTIONS: '--max-old-space-size=48' },
   });
-  expect([code, stderr]).toEqual([1, expect.stringContaining('given up')]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('given up') });
   // No temporary file is left.
   expect(readdirSync(join(database, '..'))).toEqual(['site.db.mirror']);
 });
@@ -151,7 +151,7 @@ test('40 users with 3 MB each, compressed to nothing, fit into a heap of 96 MB',
   const { code, stdout } = await spawned(mirrorArgs(newPath(), 'b', site.url, '--user', ...names), {
     env: { NODE_OPTIONS: '--max-old-space-size=96' },
   });
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^users: 40 found/)]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^users: 40 found/) });
 });
 
 test('a site never gets more requests at a time than --concurrency', async () => {

@@ -51,7 +51,12 @@ describe.concurrent('from another Vitrine', () => {
         for (const url of [profileOf(name), itemsOf(name)]) {
           const [ours, theirs] = [await ask(here, url), await ask(server, url)];
           const { status, body, headers } = theirs;
-          expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([url, status, body, headers.etag]);
+          expect({ url, status: ours.status, body: ours.body, etag: ours.headers.etag }).toEqual({
+            url,
+            status,
+            body,
+            etag: headers.etag,
+          });
           if (ours.status === 200) alike++;
         }
       await here.stop();
@@ -61,10 +66,10 @@ describe.concurrent('from another Vitrine', () => {
       );
       expect(first.stdout).toMatch(new RegExp(`^${profile}s +${alike / 2} +0 +0 +0$`, 'm'));
       const again = await mirror(database, variant, `${server.url}/${variant}`, '--users', users);
-      expect([again.code, again.stdout]).toEqual([
-        0,
-        expect.stringMatching(new RegExp(`^users: 0 found, ${alike / 2} unchanged, `)),
-      ]);
+      expect(again).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(new RegExp(`^users: 0 found, ${alike / 2} unchanged, `)),
+      });
     },
   );
 });
@@ -122,10 +127,10 @@ test('a list of users is not written over through a link', async () => {
   const link = join(tempFolder(), 'link');
   symlinkSync(list, link);
   const { code, stderr } = await mirror(newPath(), 'b', 'http://x/', '--users', list, '--failed', link);
-  expect([code, stderr]).toEqual([
-    1,
-    `vitrine: ${list} is one of the files to read: write to another file\n`,
-  ]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `vitrine: ${list} is one of the files to read: write to another file\n`,
+  });
   expect(readFileSync(list, 'utf8')).toBe('ada\n');
 });
 

@@ -43,7 +43,10 @@ describe.skipIf(skipWithout('php'))('an old PHP site', () => {
     site = await startOldSite();
     const database = newPath();
     const { code, stdout } = await mirror(database, 'b', site, '--users', names(), ...MENDING);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^users: 302 found, .* 0 failed\n/)]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^users: 302 found, .* 0 failed\n/),
+    });
     records = await recordsIn(database);
   });
 
@@ -54,18 +57,18 @@ describe.skipIf(skipWithout('php'))('an old PHP site', () => {
       string,
     ];
     const strict = await mirror(database, 'b', site, '--users', names(), '--unescape', '--failed', failed);
-    expect([strict.code, strict.stdout]).toEqual([
-      1,
-      expect.stringMatching(/^users: 155 found, .* 147 failed\n/),
-    ]);
+    expect(strict).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^users: 155 found, .* 147 failed\n/),
+    });
     expect(readFileSync(failed, 'utf8')).toMatch(/^user\d+\thttp.*: .* must be /);
     const lenient = await mirror(database, 'b', site, '--users', failed, '--failed', left, ...MENDING);
-    expect([lenient.code, lenient.stdout]).toEqual([
-      0,
-      expect.stringMatching(
+    expect(lenient).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
         /^users: 147 found, .* 0 failed\nleft empty: .*attachment \d+ times.*\n\d+ texts read as HTML\n/,
       ),
-    ]);
+    });
     expect(readFileSync(left, 'utf8')).toBe('');
     expect(difference(await recordsIn(database), records)).toEqual([]);
     expect(records.join()).toContain(`Tom & \\"Jerry\\" O'Neill 302`);

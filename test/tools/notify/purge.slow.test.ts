@@ -107,7 +107,7 @@ test.skipIf(withoutProxy('nginx'))('nginx keeps answers for a day, and nothing o
   expect(await look(front, gone)).toEqual([200, 'HIT', 'public, max-age=1', undefined, undefined]);
   await done(['takedown', '--family', 'portfolio', `user${TAKEN_DOWN}`], { env });
   for (const url of addressesOf(TAKEN_DOWN))
-    expect([url, (await ask(front, url)).status]).toEqual([url, 410]);
+    expect({ url, status: (await ask(front, url)).status }).toEqual({ url, status: 410 });
   const asked = Date.now();
   await until('the time of a 410 to be over', () => Date.now() > asked + 6000);
   expect(await look(front, gone)).toEqual([410, 'HIT', 'max-age=5', undefined, undefined]);

@@ -154,10 +154,10 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   expect((await vitrine(['import', files[0] as string])).code).toBe(0);
   expect(told()).toEqual([['vitrine'], ['vitrine']]);
   const { code, stderr } = await vitrine(['import', files[1] as string], down);
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringMatching(/^post:\S+ was not notified.* connection refused/),
-  ]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^post:\S+ was not notified.* connection refused/),
+  });
   expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
   expect((await vitrine(['purge', '--dry-run', '--json'], down)).stdout).toContain(
     `"caches":[{"name":"${cache}","users":0},{"name":"${down.PURGE.split(',')[1]}","users":null}]`,
@@ -188,5 +188,5 @@ test('a takedown lists the addresses that caches may still answer, unless it pur
   const listed = await takeDown('ada', base);
   expect(listed.addresses).toContain('https://b.example/b/api/username/ada');
   const purged = await takeDown('pekka', { ...base, PURGE: cache });
-  expect([purged.addresses, purged.stderr]).toEqual([[], '']);
+  expect({ addresses: purged.addresses, stderr: purged.stderr }).toEqual({ addresses: [], stderr: '' });
 });

@@ -103,7 +103,7 @@ test.each([
 test('every systemd service gives up what it does not need', () => {
   const [, ...services] = printed('systemd', {}).split('# What it does not need.\n');
   const given = new Set(services.map((text) => text.slice(0, text.search(/^$|^\[|^# /m))));
-  expect([services.length, given.size]).toEqual([5, 1]);
+  expect({ length: services.length, size: given.size }).toEqual({ length: 5, size: 1 });
   expect([...given][0]).toMatchInlineSnapshot(`
     "CapabilityBoundingSet=
     NoNewPrivileges=yes

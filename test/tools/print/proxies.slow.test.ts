@@ -41,7 +41,7 @@ test.concurrent.each(PROXY_NAMES.filter((name) => !withoutProxy(name)))('%s brea
   const front = await startFront(name, env);
   await succeeds(front, PROFILE);
   const { code, stdout } = await run(['doctor', `http://127.0.0.1:${front.port}/b`, '--user', 'ada']);
-  expect([code, stdout]).toEqual([0, expect.not.stringMatching(/^broken/m)]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringMatching(/^broken/m) });
 });
 
 describe.each(PROXY_NAMES)('%s', (name) => {
@@ -199,7 +199,11 @@ test.each(PROXY_NAMES.filter((name) => !withoutProxy(name)))(
     for (const accepted of [...ACCEPTING, ...REFUSING]) {
       const reply = await fetchFrom(front, SHOTS, { 'accept-encoding': accepted });
       const packed = ACCEPTING.includes(accepted);
-      expect([accepted, reply.status, reply.coding]).toEqual([accepted, 200, packed ? 'gzip' : null]);
+      expect({ accepted, status: reply.status, coding: reply.coding }).toEqual({
+        accepted,
+        status: 200,
+        coding: packed ? 'gzip' : null,
+      });
       expect(reply.body).toBe(upstream.body);
       expect(reply.vary).toMatch(/^accept-encoding$/i);
       if (packed) expect(reply.etag).toBe('"list-gzip"');
@@ -212,7 +216,7 @@ test.each(PROXY_NAMES.filter((name) => !withoutProxy(name)))(
       for (const accepted of ['gzip', 'identity']) {
         const { coding, body, vary } = await fetchFrom(front, url, { 'accept-encoding': accepted });
         const isPacked = accepted === 'gzip';
-        expect([url, coding, body]).toEqual([url, isPacked ? 'gzip' : null, upstream.body]);
+        expect({ url, coding, body }).toEqual({ url, coding: isPacked ? 'gzip' : null, body: upstream.body });
         if (isPacked) expect(vary).toMatch(/accept-encoding/i);
       }
   },
@@ -221,7 +225,10 @@ test.each(PROXY_NAMES.filter((name) => !withoutProxy(name)))(
 test.skipIf(withoutProxy('nginx'))('nginx speaks TLS where the base URL does', async () => {
   const { front } = await startInFront('nginx', { BASE_URL_B: 'https://localhost/b' });
   const plain = await ask(front, `${SHOTS}?x=1`, { headers: { host: 'localhost' } });
-  expect([plain.status, plain.headers.location]).toEqual([301, `https://localhost${SHOTS}?x=1`]);
+  expect({ status: plain.status, location: plain.headers.location }).toEqual({
+    status: 301,
+    location: `https://localhost${SHOTS}?x=1`,
+  });
   const session = connect(`https://localhost:${front.tlsPort}`, { ca: AUTHORITY });
   const [headers] = await once(session.request({ ':path': SHOTS }), 'response');
   expect([session.alpnProtocol, headers[':status']]).toEqual(['h2', 200]);
