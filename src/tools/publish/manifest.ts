@@ -26,7 +26,9 @@ export interface ManifestEntry {
 }
 
 /** A file with an address. */
-export type SampleEntry = ManifestEntry & { readonly address: string };
+export interface SampleEntry extends Pick<ManifestEntry, 'kind' | 'type' | 'path' | 'host'> {
+  readonly address: string;
+}
 
 export type Place = Pick<ManifestEntry, 'owner' | 'path'>;
 
@@ -62,9 +64,26 @@ const SCHEMA = `
   CREATE TEMP TABLE changed (path TEXT PRIMARY KEY) WITHOUT ROWID;
   BEGIN`;
 
-const LINE = `json_object('path', path, 'address', address, 'type', type, 'etag', etag, 'sha256', sha256, 'bytes', bytes)`;
-const IS_UNSEEN = 'owner NOT IN (SELECT owner FROM seen)';
 const ROWS_AT_ONCE = 1000;
+
+// SQL adds up some rows at a time: to make objects of all rows would cost three times as much.
+const AFTER = 'FROM files WHERE (owner, path) > (?, ?) ORDER BY owner, path';
+const PART = `FROM (SELECT * ${AFTER} LIMIT ${ROWS_AT_ONCE})`;
+const LAST_OF_PART = `SELECT owner, path ${AFTER} LIMIT 1 OFFSET ${ROWS_AT_ONCE - 1}`;
+const LINE = `json_object('path', path, 'address', address, 'type', type, 'etag', etag, 'sha256', sha256, 'bytes', bytes)`;
+const LINES = `
+  SELECT CAST(string_agg(${LINE} || char(10), '') AS BLOB) AS lines, count(*) AS files, coalesce(sum(bytes), 0) AS bytes
+  ${PART}`;
+const SAMPLES = `
+  SELECT kind, type, min(path) AS path, host, address ${PART} WHERE address IS NOT NULL GROUP BY kind, type`;
+
+/** The next owners, each found with one search. */
+const OWNERS = `
+  WITH RECURSIVE owners (owner) AS (
+    SELECT min(owner) FROM files WHERE owner > ?
+    UNION ALL SELECT (SELECT min(owner) FROM files WHERE files.owner > owners.owner) FROM owners
+    WHERE owner IS NOT NULL LIMIT ${ROWS_AT_ONCE})
+  SELECT owner, owner IN (SELECT owner FROM seen) AS isSeen FROM owners WHERE owner IS NOT NULL`;
 
 type Pause = () => Promise<void>;
 
@@ -72,48 +91,49 @@ export type Manifest = ReturnType<typeof openManifest>;
 
 type Prepare = ReturnType<typeof openNamed>['prepare'];
 
-/** All files, some at a time, of owners with names that begin like this. Between them is a pause: there may be millions. */
-async function* readInParts<Row extends Place>(
-  prepare: Prepare,
-  columns: string,
-  pause: Pause,
-  begin = '',
-): AsyncGenerator<Row[]> {
-  const part = prepare<Row>(
-    `SELECT ${columns} FROM files WHERE (owner, path) > (?, ?) ORDER BY owner, path LIMIT ${ROWS_AT_ONCE}`,
-  );
-  for (let last: Place | undefined = { owner: begin, path: '' }; last !== undefined; ) {
-    const rows: Row[] = part.all(last.owner, last.path).filter(({ owner }) => owner.startsWith(begin));
-    yield rows;
-    last = rows.at(-1);
-    await pause();
-  }
+export interface Listed {
+  readonly files: number;
+  readonly bytes: number;
+  /** A file of each kind and type that has an address. */
+  readonly samples: readonly SampleEntry[];
 }
 
-/** A file of each kind and type that has an address. */
-async function findSamples(prepare: Prepare, pause: Pause): Promise<SampleEntry[]> {
+/** Writes a line of JSON for each file to an empty one. Between parts is a pause: there may be millions. */
+async function listFiles(prepare: Prepare, path: string, pause: Pause): Promise<Listed> {
+  const lastOfPart = prepare<Place>(LAST_OF_PART);
+  const lines = prepare<{ lines: Buffer | null; files: number; bytes: number }>(LINES);
+  const samples = prepare<SampleEntry>(SAMPLES);
   const found = new Map<string, SampleEntry>();
-  for await (const files of readInParts<ManifestEntry>(prepare, '*', pause))
-    for (const file of files) {
-      const sort = `${file.kind} ${file.type}`;
-      const { address } = file;
-      if (address !== null && !found.has(sort)) found.set(sort, { ...file, address });
+  const sum = { files: 0, bytes: 0 };
+  for (let after: Place | undefined = { owner: '', path: '' }; after !== undefined; await pause()) {
+    const place = [after.owner, after.path];
+    const part = lines.get(...place);
+    if (part?.lines) appendFileSync(path, part.lines);
+    sum.files += part?.files ?? 0;
+    sum.bytes += part?.bytes ?? 0;
+    for (const sample of samples.all(...place)) {
+      const sort = `${sample.kind} ${sample.type}`;
+      if (!found.has(sort)) found.set(sort, sample);
     }
-  return [...found.values()];
+    after = lastOfPart.get(...place);
+  }
+  const sorts = [...found.keys()].sort();
+  return { ...sum, samples: sorts.map((sort) => found.get(sort) as SampleEntry) };
 }
 
 /** The files of owners who have none any more, of those with names that begin like this. */
-async function* readUnseen(prepare: Prepare, begin: string, pause: Pause): AsyncGenerator<Place> {
-  const columns = `owner, path, ${IS_UNSEEN} AS isUnseen`;
-  for await (const files of readInParts<Place & { isUnseen: number }>(prepare, columns, pause, begin))
-    yield* files.filter(({ isUnseen }) => isUnseen === 1);
-}
-
-/** Writes a line of JSON for each file to an empty one. */
-async function writeLines(prepare: Prepare, path: string, pause: Pause): Promise<void> {
-  const columns = `owner, path, ${LINE} AS line`;
-  for await (const files of readInParts<Place & { line: string }>(prepare, columns, pause))
-    appendFileSync(path, files.map(({ line }) => `${line}\n`).join(''));
+async function* readUnseen(
+  prepare: Prepare,
+  find: (owner: string) => Iterable<Place>,
+  begin: string,
+  pause: Pause,
+): AsyncGenerator<Place> {
+  const part = prepare<{ owner: string; isSeen: number }>(OWNERS);
+  for (let last: string | undefined = begin; last?.startsWith(begin); await pause()) {
+    const owners = part.all(last);
+    for (const { owner, isSeen } of owners) if (isSeen === 0 && owner.startsWith(begin)) yield* find(owner);
+    last = owners.at(-1)?.owner;
+  }
 }
 
 export function openManifest(file: string) {
@@ -132,12 +152,6 @@ export function openManifest(file: string) {
 
   return {
     lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
-    totals: () =>
-      prepare<{ files: number; bytes: number }>(
-        'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
-      ).get() ?? { files: 0, bytes: 0 },
-    samples: (pause: Pause) => findSamples(prepare, pause),
-
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
     put: (entry: ManifestEntry) => put.run(entry),
@@ -145,14 +159,14 @@ export function openManifest(file: string) {
     startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
     see: (owner: string) => see.run(owner),
-    unseen: (begin: string, pause: Pause) => readUnseen(prepare, begin, pause),
+    unseen: (begin: string, pause: Pause) => readUnseen(prepare, (owner) => find.all(owner), begin, pause),
 
     /** Notes a file of the tree that is not what it was in the other one. */
     noteChange: (path: string) => note.run(path),
     /** The next of these files, in the order of their paths. */
     changesAfter: (path: string) => changes.all(path).map((row) => row.path),
 
-    writeLines: (path: string, pause: Pause) => writeLines(prepare, path, pause),
+    list: (path: string, pause: Pause) => listFiles(prepare, path, pause),
     /** From now on this tree is the one that is served. */
     commit(tree: TreeName, { generation, settings }: LastInput): void {
       prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);

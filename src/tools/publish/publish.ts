@@ -19,7 +19,7 @@ import { VARIANTS } from '../../variants.ts';
 import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
 import { caddy } from './caddy.ts';
-import { isDriverError } from './manifest.ts';
+import { isDriverError, type Listed } from './manifest.ts';
 import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type PublishRun } from './run.ts';
@@ -61,21 +61,19 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
       `warning: no base URL names a host, so files name ${serverUrl(config)}: set one such as BASE_URL_B=https://profiles.example.org/b\n`,
     );
   using tree = await openTree(folder, platform, signal, options.check);
-  const { totals, warning } = await publishTree(run, tree);
+  const { listed, warning } = await publishTree(run, tree);
   if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
-  return report(run, totals, warning);
+  return report(run, listed, warning);
 }
 
 async function publishTree(run: PublishRun, tree: Tree) {
   const { folder, platform, config, without, answers } = run;
   using progress = createRunReport(run.out, 'publishing');
-  const { input, headers } = await publishUntilUnchanged(run, tree, progress);
-  // What fails after the new files are served would deny them.
-  const totals = tree.manifest.totals();
+  const { input, headers, listed } = await publishUntilUnchanged(run, tree, progress);
   const targets = listTargets(config, without, answers.siteFiles);
   progress.step('putting the files in place');
   const warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
-  return { totals, warning };
+  return { listed, warning };
 }
 
 /** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
@@ -115,11 +113,13 @@ async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunR
       search: () => progress.step('looking for users who are gone', UNKNOWN_SIZE),
       removal: () => progress.step('removing files of users who are gone'),
     });
-    progress.step('reading the headers');
-    const headers = await answers.readHeaders(await tree.manifest.samples(() => nextTurn(signal)));
+    progress.step('listing the files');
+    const listed = await tree.list();
+    const headers = await answers.readHeaders(listed.samples);
     if (store.version() === generation) {
       if (headers.fault !== undefined) throw new OutputError(headers.fault);
-      return { input: { generation: counts.incomplete === 0 ? generation : null, settings }, headers };
+      const input = { generation: counts.incomplete === 0 ? generation : null, settings };
+      return { input, headers, listed };
     }
     since = generation;
   }
@@ -162,7 +162,7 @@ async function countUsers({ config, store }: PublishRun): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-type Totals = ReturnType<Tree['manifest']['totals']>;
+type Totals = Pick<Listed, 'files' | 'bytes'>;
 
 interface PublishResult extends Totals, PublishCounts, Pick<PublishOptions, 'folder' | 'platform'> {
   readonly unchanged: number;

@@ -24,6 +24,7 @@ import { makeFolder, OutputError } from '../../stores/output.ts';
 import { hashFile } from '../media/folder.ts';
 import {
   type LastInput,
+  type Listed,
   type Manifest,
   type ManifestEntry,
   openManifest,
@@ -135,14 +136,18 @@ function createTree(parts: TreeParts) {
       manifest.noteChange(fileOf(path));
       rmSync(join(tree, fileOf(path)), { force: true });
     },
+    /** Writes the list of all files, and says what is in it. */
+    async list(): Promise<Listed> {
+      create(LIST, (file) => writeFileSync(file, '', { flag: 'wx' }));
+      return await manifest.list(join(tree, LIST), () => nextTurn(parts.signal));
+    },
     /** Serves this tree, with the platform's own files beside those of the site. What fails after that is a warning. */
     async serve(
       input: LastInput,
       configuration: Readonly<Record<string, string>>,
     ): Promise<string | undefined> {
-      for (const [path, text] of Object.entries({ ...configuration, [LIST]: '' }))
+      for (const [path, text] of Object.entries(configuration))
         create(path, (file) => writeFileSync(file, text, { flag: 'wx' }));
-      await manifest.writeLines(join(tree, LIST), () => nextTurn(parts.signal));
       manifest.commit(parts.name, input);
       switchCurrent(parts.folder, parts.name);
       return await completeOther(parts);
