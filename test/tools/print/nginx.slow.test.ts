@@ -1,4 +1,4 @@
-// What only nginx does, with exactly the configuration that `vitrine print nginx` prints. The rest is in proxies.test.ts.
+// What only nginx does, with exactly the configuration that `vitrine print nginx` prints. The rest is in proxies.slow.test.ts.
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Behind proxies, with exactly the configurations that `vitrine print` prints. What only nginx does is in nginx.test.ts.
+// Behind proxies, with exactly the configurations that `vitrine print` prints. What only nginx does is in nginx.slow.test.ts.
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:http2';
