@@ -54,7 +54,7 @@ export async function linkingUrl({ database, config }: MediaPlace): Promise<stri
 export interface MediaFlags
   extends HostFlags,
     Pick<FetchOptions, 'files' | 'mediaQuota'>,
-    Partial<Pick<FetchOptions, 'mediaHosts' | 'maxFile'>> {}
+    Partial<Pick<FetchOptions, 'mediaHosts' | 'maxFile' | 'check'>> {}
 
 const MEGABYTE = 2 ** 20;
 const GIGABYTE = 2 ** 30;
@@ -67,7 +67,8 @@ Records keep the original addresses. Responses name the copy, under MEDIA_URL, w
 set, copies keep the address that they had last. Only hosts that --media-hosts names are asked, also after a redirect.
 They must have public IP addresses. To allow a private host, name its IP address. A file must be a picture by its
 content (JPEG, PNG, GIF, WebP, AVIF or SVG). With --files it may also be MP3, MP4 or PDF.
-The same command resumes an interrupted run, and tries again what failed before. The exit code is 1 if the run stopped
+The same command resumes an interrupted run, and tries again what failed before. It looks only at users that changed
+since the last run. Use --check after files were lost, or if \`vitrine media check\` found some missing. The exit code is 1 if the run stopped
 early, or if no host may be asked. It is also 1 if a picture failed for another reason than status 404 or 410, or a
 host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
@@ -81,6 +82,7 @@ export const mediaFetchCommand = (context: CommandContext): Command =>
       createCommand('fetch', RESULT, MEDIA_SETTINGS).description('copy the pictures that records name'),
     ),
   )
+    .option('--check', 'look at all records and files again, and fetch lost copies', false)
     .addHelpText('after', HELP)
     .action(async (flags: MediaFlags & SettingFlags) => {
       const place = findMediaPlace(flags, context);
@@ -120,6 +122,7 @@ export async function fetchMedia(
   return await runFetch({
     ...flags,
     ...run,
+    check: flags.check ?? false,
     mediaHosts: flags.mediaHosts ?? [],
     maxFile: flags.maxFile ?? (flags.files ? MAX_FILE_OF_ANY_KIND : MAX_FILE),
     mediaDir: place.mediaDir,

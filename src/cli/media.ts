@@ -94,11 +94,12 @@ function describeStatus(
 
 const CHECK_HELP = `
 Each file is read. The name of a copy is the SHA-256 of its bytes, and the database has the SHA-256 of a small picture.
-\`vitrine media fetch\` brings missing files again. It brings damaged files again once they are removed. The exit code is
-1 if a file is missing or damaged.
+\`vitrine media fetch --check\` brings missing files again. It brings damaged files again once they are removed. The exit
+code is 1 if a file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
-const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetch`, fetches them again';
+const REMEDY =
+  '`vitrine media check --remove-damaged`, then `vitrine media fetch --check`, fetches them again';
 
 type MediaCheckFlags = SettingFlags & { removeDamaged: boolean };
 

@@ -17,6 +17,7 @@ import {
   readPending,
 } from './sql/changes.ts';
 import { repairCounts } from './sql/counts.ts';
+import { type FetchEnd, finishFetch } from './sql/fetches.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
   type OriginalState,
@@ -108,6 +109,8 @@ function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTr
 }
 
 const mediaChanges = (change: StoreAccess['change']) => ({
+  /** Ends a fetch: links what was copied, and remembers what the next one need not look at; how many rows that rebuilt. */
+  finishFetch: (end: FetchEnd) => change((db) => finishFetch(db, end, () => advance(db, 'generation > 0'))),
   /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
   relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
   /**

@@ -43,6 +43,7 @@ export async function fetchInto(store: string, hosts: readonly string[], run: Pa
     database: store,
     signal: new AbortController().signal,
     files: false,
+    check: false,
     maxFile: 1 << 20,
     mediaQuota: 1 << 30,
     ...PACE,

@@ -5,6 +5,8 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, writePeople } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { startFiles } from '../support/mirror-site.ts';
+import { gif } from '../support/pictures.ts';
 import { done, vitrine } from '../support/rig.ts';
 
 interface ScaleCost {
@@ -92,6 +94,19 @@ const publishArgs = (folder: string) => [
   ...database(folder),
 ];
 
+let pictures: ReturnType<typeof startFiles> | undefined;
+
+/** A host with ten pictures. The others are on one that is not named: `media fetch` notes that once, for all users. */
+async function fetchArgs(folder: string): Promise<string[]> {
+  pictures ??= startFiles(Object.fromEntries(people(10, 0).map(({ id }) => [`/${id}`, gif(id)])));
+  const { url, host } = await pictures;
+  const fetch = ['media', 'fetch', ...database(folder), '--rate', '1000', '--media-hosts', host];
+  await done(fetch);
+  const changed = people(10, 0).map((profile) => ({ ...profile, avatar: `${url}/${profile.id}` }));
+  await done(['import', ...database(folder), '-'], { input: ndjson(...changed) });
+  return fetch;
+}
+
 export const SCALES: readonly ScaleCase[] = [
   { title: 'import of ten users', unit: 200, args: importTen },
   {
@@ -123,6 +138,7 @@ export const SCALES: readonly ScaleCase[] = [
     },
     env: (folder) => ({ PURGE: `nginx:${folder}` }),
   },
+  { title: 'media fetch of ten pictures', unit: 200, args: fetchArgs },
   {
     title: 'a second publish',
     unit: 10,

@@ -4,6 +4,7 @@ import type { Awaitable, Counts } from '../reader.ts';
 import { noStep } from '../steps.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
 import { readCounts } from './counts.ts';
+import { changedUsers, missingOriginals, readFetchStart } from './fetches.ts';
 import { type Copy, type OriginalState, takedownsMark } from './media.ts';
 import {
   copiesAfter,
@@ -66,11 +67,19 @@ export function createArchive(
     owners: (family: Family, users: readonly string[], items: readonly string[]) =>
       owners(db, family, users, items),
     /** What became of each address that was tried. */
-    media: () => media(db, 'SELECT url, file, bytes, reason FROM media ORDER BY url'),
-    /** Some copies behind this name, in the order of names. A long task reads page by page, and holds no transaction. */
-    copies: (after: string) => copies(db, after),
-    /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
-    originals: (files: boolean) => media(db, originals(db.member, files)),
+    media: () => media(db, 'SELECT url, file, bytes, reason, refused FROM media ORDER BY url'),
+    /**
+     * Some copies behind this name, in the order of names; with `unmeasured` pictures that are to be measured. A long task reads
+     * page by page, and holds no transaction.
+     */
+    copies: (after: string, unmeasured = false) => copies(db, after, unmeasured),
+    fetchStart: () => readFetchStart(db),
+    /**
+     * The addresses of pictures in records, with `files` of other files too, and what is known of each. With `since`, of users who
+     * changed since that generation, and those without a copy: such an address may come several times.
+     */
+    originals: (files: boolean, since?: number) =>
+      since === undefined ? media(db, originals(db.member, files)) : originalsSince(db, files, since),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
@@ -143,25 +152,32 @@ async function owners(
 }
 
 /** Ids, which must be digits, as many as one query takes. */
-function* pages(ids: readonly string[]): Generator<string> {
+function* pages(ids: readonly string[]): Generator<readonly string[]> {
   if (!ids.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
-  for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000).join();
+  for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000);
 }
 
 async function* media({ rows }: Rows, query: string): AsyncGenerator<OriginalState> {
-  type Row = [url: string, file: string | null, bytes: string | null, reason: string | null];
-  for await (const [url, file, bytes, reason] of rows<Row>(query))
-    yield { url, file, bytes: Number(bytes), reason };
+  type Row = [url: string, file: Text, bytes: Text, reason: Text, refused: Text];
+  type Text = string | null;
+  for await (const [url, file, bytes, reason, refused] of rows<Row>(query))
+    yield { url, file, bytes: Number(bytes), reason, ...(refused && { refused }) };
+}
+
+async function* originalsSince(db: Rows, files: boolean, since: number) {
+  for (const [family, users] of await changedUsers(db, since))
+    for (const ids of pages(users)) yield* media(db, originals(db.member, files, { family, ids }));
+  yield* media(db, missingOriginals(since, files));
 }
 
 const COPIES_AT_ONCE = 500;
 
-async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
+async function copies({ rows }: Rows, after: string, unmeasured: boolean): Promise<Copy[]> {
   if (!/^[\w.-]*$/.test(after)) throw new Error('not the name of a copy');
   const found: Copy[] = [];
   type Known = [width: string | null, height: string | null, small: string | null];
   type Row = [file: string, url: string, bytes: string, ...Known];
-  for await (const row of rows<Row>(copiesAfter(after, COPIES_AT_ONCE))) {
+  for await (const row of rows<Row>(copiesAfter(after, COPIES_AT_ONCE, unmeasured))) {
     const [file, url, bytes, width, height, small] = row;
     const isMeasured = Number(width) > 0;
     const failedDecodes = isMeasured ? 0 : Number(height);
@@ -181,7 +197,7 @@ async function* missing({ rows, member: sqlOf }: Rows) {
 
 const LINKED_COPIES = `
   SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes), sum(width), sum(length(small))
-  FROM media WHERE linked_file IS NOT NULL`;
+  FROM media WHERE file > '' AND linked_file IS NOT NULL`;
 
 const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)

@@ -46,15 +46,23 @@ export async function readChangeSet(
   const row = await firstRow(db, 'SELECT generation, erased_before FROM vitrine');
   const [generation, erasedBefore] = row.map(Number) as [number, number];
   if (since === generation) return { generation, changes: [] };
-  if (since === undefined || !(await isKnown(db, since))) return { generation, changes: 'everything' };
+  if (since === undefined || !(await knowsGeneration(db, since, generation)))
+    return { generation, changes: 'everything' };
   const lacksGone = since < erasedBefore;
   if (lacksGone && !options.findsGone) return { generation, changes: 'everything' };
   return { generation, changes: await listChanges(db, since, options), lacksGone };
 }
 
-const isKnown = async (db: Rows, generation: number) =>
-  Number.isSafeInteger(generation) &&
-  (await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${generation}`)) > 0;
+/** Whether all changes since a generation are known; `current` is that of the data. */
+export const knowsGeneration = async (db: Rows, since: number, current: number): Promise<boolean> =>
+  Number.isSafeInteger(since) &&
+  since > 0 &&
+  (since === current ||
+    (await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) > 0);
+
+/** The SQL for whether a row of `changes` is of this generation or a later one; also of items that are too old for the list. */
+export const wasChanged = (since: number, withOldItems = true) =>
+  `(profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''})`;
 
 /** Those that replaced this generation or a later one. */
 export async function listChanges(
@@ -66,7 +74,7 @@ export async function listChanges(
     SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
       CASE WHEN profile >= ${since} THEN 'profile' END, CASE WHEN list >= ${since} THEN 'list' END
     FROM changes LEFT JOIN profiles ON profiles.family = changes.family AND profiles.user_key = changes.user_key
-    WHERE profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''}
+    WHERE ${wasChanged(since, withOldItems)}
     ORDER BY changes.family, changes.user_key`);
   const changes: Change[] = [];
   for await (const row of rows) changes.push(readChange(row));

@@ -1,11 +1,18 @@
 // The statements about copies of pictures, in text that SQLite and PostgreSQL both understand.
-import { FILE_MEMBERS, KIND_NAMES, KINDS, type KindName, PICTURE_MEMBERS } from '../../records/kinds.ts';
+import {
+  type Family,
+  FILE_MEMBERS,
+  KIND_NAMES,
+  KINDS,
+  type KindName,
+  PICTURE_MEMBERS,
+} from '../../records/kinds.ts';
 
 /** The SQL for a member of a record, which is the one thing that differs between the stores. */
 export type MemberSql = (name: string) => string;
 
 export const HAS_COPIES =
-  'SELECT count(*) FROM (SELECT 1 FROM media WHERE linked_file IS NOT NULL LIMIT 1) AS one';
+  "SELECT count(*) FROM (SELECT 1 FROM media WHERE file > '' AND linked_file IS NOT NULL LIMIT 1) AS one";
 
 export const copiedMembers = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
 
@@ -28,8 +35,8 @@ const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'
 export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql) =>
   copiedMembers(kind).map(
     (name) => `
-    INSERT INTO media (url, file, bytes, linked_file)
-    SELECT DISTINCT found.url, file, bytes, file
+    INSERT INTO media (url, file, bytes, linked_file, width, height, color, small)
+    SELECT DISTINCT found.url, file, bytes, file, width, height, color, small
     FROM (SELECT ${member(name)} AS url FROM staged WHERE kind = ${kindCode}) AS found CROSS JOIN vitrine CROSS JOIN media
     WHERE file = substr(found.url, length(media_url) + 2) AND found.url = media_url || '/' || file
     ON CONFLICT DO NOTHING`,
@@ -38,14 +45,23 @@ export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql)
 /** The table of a kind's records. */
 export const tableName = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 
-/** The addresses that records of a kind have as a member. */
-export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
-  `SELECT ${member(name)} AS url FROM ${tableName(kind)} WHERE family = '${KINDS[kind].family}'`;
+/** The column with the user of a record. */
+export const userColumn = (kind: KindName) => (KINDS[kind].role === 'item' ? 'owner' : 'id');
+
+/** The addresses that records of a kind have as a member; `users` is a condition on the ids of their users. */
+export const selectMember = (kind: KindName, name: string, member: MemberSql, users?: string) =>
+  `SELECT ${userColumn(kind)} AS id, ${member(name)} AS url FROM ${tableName(kind)} WHERE family = '${KINDS[kind].family}'${
+    users === undefined ? '' : ` AND ${userColumn(kind)} ${users}`
+  }`;
+
+/** As the index has it: pictures that are to be measured. */
+const IS_UNMEASURED = `coalesce(width, 0) = 0 AND coalesce(height, 0) < 3
+  AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif')`;
 
 /** Copies behind this name, in the order of names: file, address, size, width and height, widths of small pictures. */
-export const copiesAfter = (name: string, limit: number) => `
-  SELECT file, min(url), max(bytes), max(width), max(height), max(small) FROM media WHERE file > '${name}'
-  GROUP BY file ORDER BY file LIMIT ${limit}`;
+export const copiesAfter = (name: string, limit: number, unmeasured: boolean) => `
+  SELECT file, min(url), max(bytes), max(width), max(height), max(small) FROM media
+  WHERE file > '${name}'${unmeasured ? ` AND ${IS_UNMEASURED}` : ''} GROUP BY file ORDER BY file LIMIT ${limit}`;
 
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 
@@ -63,13 +79,23 @@ export const missingCopies = (member: MemberSql) =>
     }),
   );
 
-/** The addresses that records name, each once, with what is known of it: file, bytes and reason. */
-export function originals(member: MemberSql, files: boolean): string {
-  const addresses = KIND_NAMES.flatMap((kind) =>
-    (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map((name) => selectMember(kind, name, member)),
+interface UsersOfFamily {
+  readonly family: Family;
+  /** Digits. */
+  readonly ids: readonly string[];
+}
+
+/** The addresses that records name, of all users or of some, each once, with what is known of it. */
+export function originals(member: MemberSql, files: boolean, users?: UsersOfFamily): string {
+  const kinds = KIND_NAMES.filter((kind) => users === undefined || KINDS[kind].family === users.family);
+  const named = kinds.flatMap((kind) =>
+    (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map((name) =>
+      selectMember(kind, name, member, users && `IN (${users.ids})`),
+    ),
   );
   return `
-    SELECT found.url, file, bytes, reason FROM (${addresses.join(' UNION ')}) AS found
+    SELECT found.url, file, bytes, reason, refused
+    FROM (${named.map((query) => `SELECT url FROM (${query}) AS one`).join(' UNION ')}) AS found
     LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`;
 }
 

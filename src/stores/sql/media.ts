@@ -20,6 +20,8 @@ export interface OriginalState {
   readonly file: string | null;
   readonly bytes: number;
   readonly reason: string | null;
+  /** The host, with its scheme, if it was not named. */
+  readonly refused?: string | undefined;
   /** What pages need to know of the copy, if it was measured. */
   readonly facts?: MeasuredCopy | undefined;
 }
@@ -43,14 +45,22 @@ export interface PrunedCopies {
 }
 
 /**
- * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
- * lie in another folder than was given.
+ * $1: the original address; $2: the copy; $3: its size; $4: why there is none; $5: the host that was refused, which stays until a
+ * whole run has looked at everything. A failure does not replace a copy, which may lie in another folder than was given.
  */
 const SAVE = `
-  INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
+  INSERT INTO media (url, file, bytes, reason, refused)
+  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''))
   ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
+    refused = coalesce(excluded.refused, media.refused),
     ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
   WHERE media.file IS NULL OR excluded.file IS NOT NULL`;
+
+/** What is known of a copy goes for each of its addresses. */
+const SHARE_FACTS = `
+  UPDATE media SET (width, height, color, small) = (
+    SELECT width, height, color, small FROM media AS other WHERE other.file = $2 AND other.width IS NOT NULL LIMIT 1)
+  WHERE url = $1 AND width IS NULL`;
 
 export async function saveOriginals(
   db: SqlAdapter,
@@ -58,9 +68,11 @@ export async function saveOriginals(
   mark: string,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
-  for (const { url, file, bytes, reason, facts } of entries) {
-    await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
-    if (file !== null && facts !== undefined) await saveFacts(db, file, facts);
+  for (const { url, file, bytes, reason, refused, facts } of entries) {
+    await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '', refused ?? '']);
+    if (file === null) continue;
+    if (facts !== undefined) await saveFacts(db, file, facts);
+    else await db.run(SHARE_FACTS, [url, file]);
   }
   return true;
 }
@@ -80,9 +92,18 @@ export async function saveFacts(
 export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK))[0] ?? '';
 
 export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
-  await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
-  await db.run('UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file');
+  await linkCopies(db, mediaUrl);
   return repairContents(db);
+}
+
+const IS_UNLINKED = 'linked_file IS DISTINCT FROM file';
+
+/** What is served has to be repaired next. */
+export async function linkCopies(db: SqlAdapter, mediaUrl: string): Promise<void> {
+  await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
+  await db.run(`DELETE FROM media_missing WHERE is_file IN (0, 1) AND url IN (
+    SELECT url FROM media WHERE ${IS_UNLINKED})`);
+  await db.run(`UPDATE media SET linked_file = file, refused = NULL WHERE ${IS_UNLINKED}`);
 }
 
 const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';

@@ -25,6 +25,7 @@ export const WORK_TABLES = {
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
+  listed: 'family text, id bigint, PRIMARY KEY (family, id)',
   named_urls: 'url text PRIMARY KEY',
   spellings: 'user_key text PRIMARY KEY, takedown_key text',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',

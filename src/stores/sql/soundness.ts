@@ -11,12 +11,16 @@ import { isLong, PACKED_FROM, readBody } from './packing.ts';
 import type { Rows, SqlAdapter, TextRow } from './sql-adapter.ts';
 import { findUnsearchable } from './word-statements.ts';
 
-/** Users with a list that is missing or is not what their items give; and lists without a user or of an old name. */
-const wrongLists = (family: Family, served: string) => `
+/** Users with a list that is missing or is not what their items give, of some or all. */
+const wrongListsOf = (family: Family, served: string, users = '') => `
   SELECT profiles.family, profiles.user_key, profiles.id AS owner FROM profiles CROSS JOIN ${selectNames(family)}
   LEFT JOIN lists ON lists.family = profiles.family AND lists.owner = profiles.id AND lists.collection = names.collection
-  WHERE profiles.family = '${family}' AND (lists.user_key IS DISTINCT FROM profiles.user_key
-    OR lists.etag IS DISTINCT FROM etag_of(${listOfProfile(served)}))
+  WHERE profiles.family = '${family}' ${users} AND (lists.user_key IS DISTINCT FROM profiles.user_key
+    OR lists.etag IS DISTINCT FROM etag_of(${listOfProfile(served)}))`;
+
+/** Also lists without a user or of an old name. */
+const wrongLists = (family: Family, served: string) => `
+  ${wrongListsOf(family, served)}
   UNION
   SELECT family, user_key, owner FROM lists
   WHERE family = '${family}' AND (collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
@@ -145,22 +149,34 @@ async function describeRows(
 /** Rebuilds what is served, where it is wrong; how many rows there were. Needs the work tables of an import. */
 export async function repairContents(db: SqlAdapter): Promise<number> {
   let repaired = 0;
-  for (const family of FAMILIES)
-    repaired += (await repairProfiles(db, family)) + (await repairLists(db, family));
+  for (const family of FAMILIES) {
+    const { lists } = await wrongRows(db, family);
+    repaired += (await repairProfiles(db, family)) + (await repairLists(db, family, lists));
+  }
   for (const family of FAMILIES) await db.run(forgetOldNames(family));
   return repaired;
 }
 
-async function repairProfiles(db: SqlAdapter, family: Family): Promise<number> {
+/** The same for the users in `listed`. */
+export async function repairListed(db: SqlAdapter): Promise<number> {
+  let repaired = 0;
+  for (const family of FAMILIES) {
+    const users = `AND profiles.id IN (SELECT id FROM listed WHERE listed.family = '${family}')`;
+    const lists = wrongListsOf(family, await readServedRecord(db, findKind(family, 'item')), users);
+    repaired += (await repairProfiles(db, family, users)) + (await repairLists(db, family, lists));
+  }
+  return repaired;
+}
+
+async function repairProfiles(db: SqlAdapter, family: Family, users = ''): Promise<number> {
   const served = await readServedRecord(db, findKind(family, 'profile'));
   return await db.run(
     `UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served}), packed = packed_of(${served})
-     WHERE family = '${family}' AND ${isProfileWrong(served)}`,
+     WHERE family = '${family}' ${users} AND ${isProfileWrong(served)}`,
   );
 }
 
-async function repairLists(db: SqlAdapter, family: Family): Promise<number> {
-  const { lists } = await wrongRows(db, family);
+async function repairLists(db: SqlAdapter, family: Family, lists: string): Promise<number> {
   await db.run('DELETE FROM touched');
   const wrong = await db.run(`INSERT INTO touched SELECT DISTINCT owner FROM (${lists}) AS wrong`);
   await replaceLists(db, family);

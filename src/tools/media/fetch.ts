@@ -1,4 +1,4 @@
-// The fetch command: lists the originals that records name, fetches those that have no copy here, makes small pictures of each,
+// The fetch command: lists the originals that changed records name, fetches those that have no copy, makes small pictures of each,
 // and links the copies.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../../import/terminal.ts';
@@ -6,6 +6,7 @@ import { brief, counted, joinReasons } from '../../records/printable.ts';
 import { openArchive } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
+import type { FetchStart } from '../../stores/sql/fetches.ts';
 import type { OriginalState } from '../../stores/sql/media.ts';
 import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
@@ -15,11 +16,14 @@ import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
-import { fileReceiver, QuotaReached } from './receive.ts';
+import { openQuota, type Quota } from './quota.ts';
+import { fileReceiver } from './receive.ts';
 import { loadShrink, type Shrink } from './shrink.ts';
 import { completeSmallPictures, createShrinker, type Shrinker } from './small-pictures.ts';
 
 export interface FetchOptions extends HostFlags {
+  /** Whether all records and files are looked at, also those that were looked at before. */
+  readonly check: boolean;
   /** Whether attachments and audio are fetched as well. */
   readonly files: boolean;
   readonly maxFile: number;
@@ -34,7 +38,7 @@ export interface FetchOptions extends HostFlags {
   readonly mediaUrl: string;
   /** The URL of the database. */
   readonly database: string;
-  readonly writer: Pick<Writer, 'saveOriginals' | 'saveFacts' | 'relink' | 'unknownFiles'>;
+  readonly writer: Pick<Writer, 'saveOriginals' | 'saveFacts' | 'finishFetch' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
   /** Called before the copies are linked, which cannot be interrupted. */
@@ -57,7 +61,8 @@ interface Fetch {
   readonly options: FetchOptions;
   readonly folder: MediaFolder;
   readonly originals: Originals;
-  readonly quota: { left: number };
+  readonly scope: Scope;
+  readonly quota: Quota;
   readonly outcomes: Outcomes;
   readonly saver: Saver;
   readonly run: Run;
@@ -69,13 +74,16 @@ interface Fetch {
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
   const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
+  report.step('looking for pictures in records', UNKNOWN_SIZE);
   const archive = await openArchive(options.database);
   const saver = createSaver(options.writer, await archive.takedownsMark());
+  const scope = findScope(await archive.fetchStart(), options);
+  using quota = openQuota(folder, options.mediaQuota, isEverything(scope));
   const outcomes = createOutcomes(report.fault);
-  const listing = { options, folder, originals, quota: { left: options.mediaQuota }, outcomes, saver };
+  const listing = { options, folder, originals, scope, quota, outcomes, saver };
   try {
-    report.step('looking for pictures in records', UNKNOWN_SIZE);
     await listOriginals(listing, archive).finally(archive.close);
+    await saveRefused(listing);
     const run = createRun({ report, signal, total: originals.size() });
     const total = originals.size() + outcomes.counts.notNamed;
     const shrinker = createShrinker({ loadShrink, ...options, ...listing, run, report });
@@ -88,7 +96,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
       shrunk: shrinker.shrunk(),
       stopped: run.stopped(),
     };
-    return describeFetch(result, mediaHosts.length + sites.length > 0);
+    return describeFetch(result, mediaHosts.length + sites.length === 0 && outcomes.isAnyRefused());
   } catch (error) {
     if (!(error instanceof TakedownMade)) throw error;
     await removeUnsaved(listing);
@@ -96,43 +104,74 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   }
 }
 
+/** What a run looks at. */
+interface Scope extends FetchStart {
+  /** The hosts that were refused before and are named now. */
+  readonly asked: readonly string[];
+}
+
+/** Whoever names an address that was refused is not known: if its host is named now, everything is looked at. */
+function findScope(start: FetchStart, options: FetchOptions): Scope {
+  const asked = start.refused.filter((host) => refusal(host, namedHosts(options)) === undefined);
+  return { ...start, asked, since: options.check || asked.length > 0 ? undefined : start.since };
+}
+
+const isEverything = ({ since }: Scope) => since === undefined;
+
 type Listing = Omit<Fetch, 'run' | 'report' | 'shrinker'>;
 
 /** Between them other work has its turn, such as a signal. */
 const ORIGINALS_AT_ONCE = 1000;
 
-/** Fills the list with what has no copy in the folder. */
+/** Fills the list with what has no copy. */
 async function listOriginals(listing: Listing, archive: Archive): Promise<void> {
-  const { options, folder, originals, quota, outcomes, saver } = listing;
-  for (const page of folder.pages()) for (const { bytes } of page) quota.left -= bytes;
+  const { options, originals, scope, outcomes, saver } = listing;
+  for (const host of scope.refused) {
+    const refused = refusal(host, namedHosts(options));
+    if (refused !== undefined) outcomes.reportRefused(refused.reason);
+  }
   let listed = 0;
-  for await (const entry of archive.originals(options.files)) {
+  for await (const entry of archive.originals(options.files, scope.since)) {
     if (++listed % ORIGINALS_AT_ONCE === 0) {
       await nextTurn();
       if (options.signal.aborted) return;
     }
+    if (!isEverything(scope) && !originals.isNew(entry.url)) continue;
     const copy = findCopy(entry, listing);
     if (copy !== undefined) {
       if (copy !== entry) await saver.add(copy);
       outcomes.counts.present++;
-    } else if (!isCopyAddress(entry.url, options) && !isRefusedAgain(entry, listing))
-      originals.want(entry.url);
+    } else if (!isCopyAddress(entry.url, options)) wantOrRefuse(entry, listing);
   }
 }
 
-/** An address that may not be asked for, as before, has its reason in the database already. There may be as many as records. */
-function isRefusedAgain(entry: OriginalState, { options, outcomes }: Listing): boolean {
-  if (entry.reason === null) return false;
-  const refused = refusal(entry.url, namedHosts(options));
-  if (refused?.kind !== 'notNamed' || refused.reason !== entry.reason) return false;
-  outcomes.add(entry, 'notNamed');
-  return true;
+function wantOrRefuse({ url, refused: before }: OriginalState, { options, originals, outcomes }: Listing) {
+  const refused = refusal(url, namedHosts(options));
+  if (refused?.kind !== 'notNamed') return originals.want(url);
+  outcomes.counts.notNamed++;
+  // It is saved already. There may be as many as records.
+  if (before !== undefined) return;
+  outcomes.reportRefused(refused.reason);
+  originals.refuse(url);
 }
 
-/** The entry of an original that has its copy in the folder. */
-function findCopy(entry: OriginalState, { folder, options }: Listing): OriginalState | undefined {
+async function saveRefused({ options, originals, saver }: Listing): Promise<void> {
+  for (const urls of originals.refused()) {
+    if (options.signal.aborted) return;
+    await saver.addAll(urls.map((url) => describeRefused(url, options)));
+    await nextTurn();
+  }
+}
+
+function describeRefused(url: string, options: FetchOptions): OriginalState {
+  const reason = refusal(url, namedHosts(options))?.reason ?? null;
+  return { url, file: null, bytes: 0, reason, refused: new URL(url).origin };
+}
+
+/** The entry of an original that has its copy, which is looked for in the folder if everything is looked at. */
+function findCopy(entry: OriginalState, { folder, options, scope }: Listing): OriginalState | undefined {
   const { url, file } = entry;
-  if (file !== null && folder.readSize(file) === entry.bytes) return entry;
+  if (file !== null && (!isEverything(scope) || folder.readSize(file) === entry.bytes)) return entry;
   if (!isCopyAddress(url, options)) return undefined;
   // As in what `export --media-urls` writes.
   const name = url.slice(options.mediaUrl.length + 1);
@@ -145,21 +184,22 @@ const isCopyAddress = (url: string, { mediaUrl }: FetchOptions) => url.startsWit
 
 /** Fetches all originals. However that ends, what was fetched is saved and linked. Returns how much was rebuilt. */
 async function fetchAndLink(fetch: Fetch): Promise<number> {
-  const { options, outcomes, saver, run } = fetch;
+  const { options, scope, saver, run } = fetch;
+  let isWhole = false;
   let relinked = 0;
   try {
     await fetchOriginals(fetch);
     await saver.flush();
     // Before they are linked: pages change with what is linked.
-    if (run.stopped() === undefined) await completeSmallPictures(fetch);
+    if (run.stopped() === undefined)
+      await completeSmallPictures({ ...fetch, isEverything: isEverything(scope) });
+    isWhole = run.stopped() === undefined;
   } finally {
     await saver.flush();
-    const { fetched, present } = outcomes.counts;
-    if (fetched + present > 0) {
-      options.onLinking?.();
-      fetch.report.step('linking the copies', UNKNOWN_SIZE);
-      relinked = await options.writer.relink(options.mediaUrl);
-    }
+    options.onLinking?.();
+    fetch.report.step('linking the copies', UNKNOWN_SIZE);
+    const whole = isWhole ? scope : undefined;
+    relinked = await options.writer.finishFetch({ since: scope.since, mediaUrl: options.mediaUrl, whole });
   }
   return relinked;
 }
@@ -199,8 +239,7 @@ interface FetchedOriginal {
 }
 
 async function fetchOriginal(url: string, fetchFile: FetchFile, fetch: Fetch): Promise<FetchedOriginal> {
-  if (fetch.quota.left <= 0 && refusal(url, namedHosts(fetch.options)) === undefined)
-    throw new QuotaReached();
+  if (refusal(url, namedHosts(fetch.options)) === undefined) fetch.quota.refuseIfFull();
   const fetched = await fetchFile(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
   if (!('reason' in received)) {
@@ -234,16 +273,24 @@ function createOutcomes(onFault: (line: string) => void) {
   const counts = { fetched: 0, present: 0, gone: 0, notNamed: 0, failed: 0 };
   const reported = new Set<string>();
 
+  /** Once for each host: the lines of its pictures would hide all others. */
+  function reportRefused(reason: string): void {
+    const line = brief(reason, LONGEST_SHOWN);
+    if (!reported.has(line)) onFault(line);
+    reported.add(line);
+  }
+
   return {
     counts,
+    reportRefused,
+    /** Whether a host was not named, in this run or before. */
+    isAnyRefused: () => reported.size > 0,
     add(entry: OriginalState, outcome: FetchOutcome): void {
       counts[outcome]++;
       if (outcome === 'fetched') return;
-      const reason = brief(entry.reason, LONGEST_SHOWN);
-      // Once for each host: the lines of its pictures would hide all others.
-      const line = outcome === 'notNamed' ? reason : `${brief(entry.url, LONGEST_SHOWN)}: ${reason}`;
-      if (outcome !== 'notNamed' || !reported.has(line)) onFault(line);
-      if (outcome === 'notNamed') reported.add(line);
+      const reason = entry.reason ?? '';
+      if (outcome === 'notNamed') reportRefused(reason);
+      else onFault(`${brief(entry.url, LONGEST_SHOWN)}: ${brief(reason, LONGEST_SHOWN)}`);
     },
   };
 }
@@ -262,8 +309,8 @@ export interface FetchResult {
   readonly stopped: string | undefined;
 }
 
-/** `isAnyHostNamed`: a host may be asked. */
-function describeFetch(result: FetchResult, isAnyHostNamed: boolean) {
+/** `lacksHosts`: no host may be asked, and one was to be asked. */
+function describeFetch(result: FetchResult, lacksHosts: boolean) {
   const { originals, total, mediaUrl, relinked, shrunk, stopped } = result;
   const { fetched, present, gone, notNamed, failed } = originals;
   const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
@@ -271,11 +318,11 @@ function describeFetch(result: FetchResult, isAnyHostNamed: boolean) {
   const small = shrunk > 0 ? `\nsmall files made of ${counted(shrunk, 'picture')}` : '';
   const linked = `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`;
   return {
-    summary: `pictures: ${counts.join(', ')}${fetched + present > 0 ? `\n${linked}` : ''}${small}`,
+    summary: `pictures: ${counts.join(', ')}${fetched + present + relinked > 0 ? `\n${linked}` : ''}${small}`,
     result,
     failure: joinReasons(
       stopped !== undefined && `${stopped}; the same command continues where this run ended`,
-      !isAnyHostNamed && notNamed > 0 && `no host may be asked: name hosts with ${HOSTS_OPTION}`,
+      lacksHosts && `no host may be asked: name hosts with ${HOSTS_OPTION}`,
       failed > 0 && `${failed} of ${counted(total + present, 'picture')} failed`,
     ),
   };

@@ -1,7 +1,16 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
 // several fetches may work on one folder. Small files that are made of a copy lie beside it.
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import {
+  createReadStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -29,6 +38,7 @@ export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
+  const noted = join(incoming, 'size');
   const findPlace = (name: string) => join(path, copyPath(name));
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
@@ -63,6 +73,17 @@ export function createMediaFolder(path: string) {
         removeLeftovers(incoming);
       }),
     receive,
+    /** The size that `noteSize` has noted, if any, which is noted no more. */
+    takeNotedSize(): number | undefined {
+      const text = existsSync(noted) ? readFileSync(noted, 'utf8') : '';
+      rmSync(noted, { force: true });
+      return /^\d+$/.test(text) ? Number(text) : undefined;
+    },
+    /** Unless another run has noted one meanwhile: neither knows what both have written. */
+    noteSize(bytes: number): void {
+      if (existsSync(noted)) rmSync(noted, { force: true });
+      else if (existsSync(incoming)) writeFileSync(noted, String(bytes));
+    },
     pages: () => listFiles(path),
     findPlace,
     /** The size of a copy; undefined without one. */
@@ -130,17 +151,17 @@ function* listFiles(path: string): Generator<StoredFile[]> {
 
 const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-// All copies that a database knows, page by page: a long task holds no transaction, and leaves signals their turn.
+// All copies that a database knows, or those that are to be measured, page by page: a long task holds no transaction, and leaves signals their turn.
 
-export async function* listCopies(database: string): AsyncGenerator<Copy> {
+export async function* listCopies(database: string, unmeasured = false): AsyncGenerator<Copy> {
   for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
-    const copies = await readPage(database, after);
+    const copies = await readPage(database, after, unmeasured);
     yield* copies;
     after = copies.at(-1)?.file;
   }
 }
 
-async function readPage(database: string, after: string): Promise<Copy[]> {
+async function readPage(database: string, after: string, unmeasured: boolean): Promise<Copy[]> {
   await using archive = await openArchive(database);
-  return await archive.copies(after);
+  return await archive.copies(after, unmeasured);
 }

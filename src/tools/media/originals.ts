@@ -6,6 +6,7 @@ import { openScratch } from '../../stores/sqlite/connect.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 const PAGE = 100;
+const REFUSED_PAGE = 5000;
 
 export type Originals = ReturnType<typeof createOriginals>;
 
@@ -13,10 +14,18 @@ export function createOriginals() {
   const db = openScratch();
   db.exec(`
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
-    CREATE INDEX wanted_of_host ON wanted (host, n);`);
+    CREATE INDEX wanted_of_host ON wanted (host, n);
+    CREATE TABLE refused (n INTEGER PRIMARY KEY, url TEXT NOT NULL);
+    CREATE TABLE seen (url TEXT PRIMARY KEY) WITHOUT ROWID;`);
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
   const page = db.prepare<[string, number, number], { n: number; url: string }>(
     'SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?',
+  );
+
+  const see = db.prepare('INSERT OR IGNORE INTO seen VALUES (?)');
+  const refuse = db.prepare('INSERT INTO refused (url) VALUES (?)');
+  const refusedPage = db.prepare<[number, number], { n: number; url: string }>(
+    'SELECT n, url FROM refused WHERE n > ? ORDER BY n LIMIT ?',
   );
 
   /** Page by page: a statement can be iterated once at a time. */
@@ -31,6 +40,19 @@ export function createOriginals() {
   }
 
   return {
+    /** Whether it comes for the first time. */
+    isNew: (url: string) => see.run(url).changes > 0,
+    refuse: (url: string) => void refuse.run(url),
+    /** Those that were refused, many at a time. */
+    *refused(): Generator<string[]> {
+      for (let last = 0; ; ) {
+        const rows = refusedPage.all(last, REFUSED_PAGE);
+        const end = rows.at(-1);
+        if (end === undefined) return;
+        yield rows.map(({ url }) => url);
+        last = end.n;
+      }
+    },
     want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
     size: () => db.prepare<[], number>('SELECT count(*) FROM wanted').pluck().get() ?? 0,
 
@@ -74,6 +96,11 @@ export function createSaver(writer: Pick<Writer, 'saveOriginals'>, mark: string)
     async add(entry: OriginalState): Promise<void> {
       pending.push(entry);
       if (pending.length >= BATCH) await flush();
+    },
+    /** Saves many at once, which cost no request. */
+    addAll(entries: readonly OriginalState[]): Promise<void> {
+      pending = pending.concat(entries);
+      return flush();
     },
     flush,
     /** What a takedown kept from being saved. */

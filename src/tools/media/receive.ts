@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import { type Extension, MEDIA_TYPES } from '../../records/copy-files.ts';
 import { keysOf } from '../../records/tables.ts';
-import { OutputError } from '../../stores/output.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
+import type { Quota } from './quota.ts';
 
 interface Receiving {
   readonly options: {
@@ -14,8 +14,7 @@ interface Receiving {
     readonly files: boolean;
   };
   readonly folder: MediaFolder;
-  /** The bytes that further copies may take. */
-  readonly quota: { left: number };
+  readonly quota: Quota;
 }
 
 /** A copy, or why there is none. */
@@ -27,12 +26,6 @@ type ReceivedFile =
       readonly isNew: boolean;
     }
   | { readonly reason: string; readonly kind: 'failed' };
-
-/** The copies take all the room they may have. */
-export class QuotaReached extends OutputError {
-  override name = 'QuotaReached';
-  override message = 'the copies take all of --media-quota';
-}
 
 export const fileReceiver =
   ({ folder, quota, options }: Receiving): BodyReader<ReceivedFile> =>
@@ -50,8 +43,7 @@ export const fileReceiver =
           extension = type;
           incoming = await folder.receive();
         }
-        if (chunk.length > quota.left) throw new QuotaReached();
-        quota.left -= chunk.length;
+        quota.take(chunk.length);
         bytes += chunk.length;
         hash.update(chunk);
         await incoming.write(chunk);
@@ -60,7 +52,7 @@ export const fileReceiver =
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes, isNew: isKept };
     } finally {
-      if (!isKept) quota.left += bytes;
+      quota.settle(bytes, isKept);
       await incoming?.discard();
     }
   };

@@ -9,7 +9,7 @@ import type { Writer } from '../../stores/writer.ts';
 import type { Run } from '../remote/each.ts';
 import type { RunReport } from '../remote/run-report.ts';
 import { listCopies, type MediaFolder } from './folder.ts';
-import { QuotaReached } from './receive.ts';
+import type { Quota } from './quota.ts';
 import { DecodeError, NoSharp, type Shrink } from './shrink.ts';
 
 /** Not SVG: it is small, and sharp at any size. */
@@ -24,8 +24,7 @@ export const isDue = ({ file, isMeasured, failedDecodes }: Copy) =>
 
 interface ShrinkerParts {
   readonly folder: MediaFolder;
-  /** The bytes that further files may take. */
-  readonly quota: { left: number };
+  readonly quota: Quota;
   readonly run: Pick<Run, 'stop' | 'stopped'>;
   readonly report: Pick<RunReport, 'fault'>;
   readonly loadShrink: () => Promise<Shrink>;
@@ -93,19 +92,26 @@ async function keepFile(
   name: string,
   body: Buffer,
 ): Promise<void> {
-  if (body.length > quota.left) throw new QuotaReached();
-  const incoming = await folder.receive();
+  quota.take(body.length);
+  let isKept = false;
   try {
-    await incoming.write(body);
-    if (await incoming.keep(name)) quota.left -= body.length;
+    const incoming = await folder.receive();
+    try {
+      await incoming.write(body);
+      isKept = await incoming.keep(name);
+    } finally {
+      await incoming.discard();
+    }
   } finally {
-    await incoming.discard();
+    quota.settle(body.length, isKept);
   }
 }
 
 type MeasurableCopy = Pick<Copy, 'file' | 'url' | 'bytes' | 'failedDecodes'>;
 
 interface Remeasuring {
+  /** Whether all copies are looked at, since small files may be lost; otherwise those that were not measured. */
+  readonly isEverything: boolean;
   readonly options: { readonly database: string; readonly writer: Pick<Writer, 'saveFacts'> };
   readonly folder: MediaFolder;
   readonly report: Pick<RunReport, 'show'>;
@@ -118,8 +124,9 @@ export async function completeSmallPictures({
   folder,
   report,
   shrinker,
+  isEverything,
 }: Remeasuring): Promise<void> {
-  for await (const copy of listCopies(options.database)) {
+  for await (const copy of listCopies(options.database, !isEverything)) {
     if (folder.readSize(copy.file) === undefined || shrinker.hasFailed(copy.file)) continue;
     if (!isDue(copy) && folder.hasSmall(copy.file, copy.small)) continue;
     const facts = await shrinker.measure(copy);

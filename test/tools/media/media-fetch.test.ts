@@ -61,10 +61,15 @@ describe('a fetch', () => {
     const mediaDir = join(tempFolder(), 'media');
     await using writer = await openWriter(store);
     const saveOriginals = vi.spyOn(writer, 'saveOriginals');
-    for (const saves of [1, 1]) {
-      const { result } = await fetchInto(store, [], { mediaDir, writer });
-      expect([result.total, result.originals.notNamed]).toEqual([2, 2]);
-      expect(saveOriginals).toHaveBeenCalledTimes(saves);
+    for (const [notNamed, check] of [
+      [2, false],
+      [0, false],
+      [2, true],
+    ] as const) {
+      const { result, said } = await fetchInto(store, [], { mediaDir, writer, check });
+      expect([result.total, result.originals.notNamed]).toEqual([notNamed, notNamed]);
+      expect(said).toContain('elsewhere.example is not named by --media-hosts\n');
+      expect(saveOriginals).toHaveBeenCalledTimes(1);
     }
     const { originals } = await fetchInto(store, [host.host], { mediaDir, writer });
     expect(originals).toMatchObject({ fetched: 1, notNamed: 1 });
@@ -104,12 +109,13 @@ describe('a fetch', () => {
     expect(existsSync(join(mediaDir, copyPath(`${sha256(png('user5'))}.png`)))).toBe(false);
   });
 
-  test('asks again for a copy that is missing, or has another size', async () => {
+  test('asks again for a copy that is missing, or has another size, if it is to check them', async () => {
     const { mediaDir, entry, host, store } = await fetchOne(png('a'));
     const file = join(mediaDir, copyPath(entry.file as string));
     for (const spoil of [() => rmSync(file), () => writeFileSync(file, 'x')]) {
       spoil();
       await fetchInto(store, [host.host], { mediaDir });
+      await fetchInto(store, [host.host], { mediaDir, check: true });
       expect(copyOf(mediaDir, entry)).toEqual(png('a'));
     }
     expect(host.asked).toHaveLength(3);

@@ -67,7 +67,8 @@ test('media check names what is missing or damaged, which a fetch then brings ag
   const database = await databaseOf(
     ...avatars.map((avatar, nth) => folio(nth + 1, `user${nth}`, { avatar })),
   );
-  const fetchAll = () => media(database, 'fetch', '--rate', '5000', '--media-hosts', host.host);
+  const fetchAll = (...flags: string[]) =>
+    media(database, 'fetch', '--rate', '5000', '--media-hosts', host.host, ...flags);
   await Promise.all([fetchAll(), fetchAll()]);
   const [missing, damaged] = [nameOf(png('a'), 'png'), nameOf(gif('b'), 'gif')];
   rmSync(placeOf(database, missing));
@@ -77,8 +78,9 @@ test('media check names what is missing or damaged, which a fetch then brings ag
   expect([code, stdout]).toEqual([1, 'copies: 0 sound, 1 missing, 1 damaged and removed\n']);
   expect(stderr).toContain(`${missing} is missing: the copy of ${host.url}/0\n`);
   expect(stderr).toContain(`${damaged} is damaged: the copy of ${host.url}/1\n`);
-  expect(stderr).toContain('`vitrine media fetch`, fetches them again');
-  expect(await fetchAll()).toMatch(/^pictures: 2 fetched/);
+  expect(stderr).toContain('`vitrine media fetch --check`, fetches them again');
+  expect(await fetchAll()).toMatch(/^pictures: 0 fetched/);
+  expect(await fetchAll('--check')).toMatch(/^pictures: 2 fetched/);
   const sound = await check();
   expect([sound.code, sound.stdout]).toEqual([
     0,

@@ -148,7 +148,8 @@ describe('a fetch', () => {
     const checked = await run(['media', 'check', '--database-url', photo.database]);
     expect([checked.code, checked.stdout]).toEqual([1, 'copies: 1 sound, 1 missing, 0 damaged\n']);
     expect(checked.stderr).toContain(`${photo.small[0]} is missing: the copy of ${photo.site.url}/photo`);
-    expect((await fetchPhoto(photo)).result.shrunk).toBe(1);
+    expect((await fetchPhoto(photo)).result.shrunk).toBe(0);
+    expect((await fetchPhoto(photo, { check: true })).result.shrunk).toBe(1);
     expect(rasters(photo)).toEqual(photo.files);
   });
 
@@ -207,7 +208,8 @@ describe('a fetch', () => {
     // A lost small picture makes it due again.
     rmSync(join(photo.folder, copyPath(photo.small[0] as string)));
     const said: string[] = [];
-    for (let nth = 1; nth <= 4; nth++) said.push((await fetchPhoto(photo, { loadShrink: failing })).said);
+    for (let nth = 1; nth <= 4; nth++)
+      said.push((await fetchPhoto(photo, { loadShrink: failing, check: true })).said);
     expect(said).toEqual([line, line, line, '']);
   });
 
@@ -289,7 +291,10 @@ describe('media check', () => {
     expect([code, stdout]).toEqual([1, 'copies: 1 sound, 0 missing, 1 damaged and removed\n']);
     expect(stderr).toContain(`${name} is damaged: the copy of ${photo.site.url}/photo`);
     expect(rasters(photo)).toEqual(photo.files.filter((file) => file !== copyPath(name)));
-    expect((await fetchPhoto(photo)).result).toMatchObject({ originals: { fetched: 0 }, shrunk: 1 });
+    expect((await fetchPhoto(photo, { check: true })).result).toMatchObject({
+      originals: { fetched: 0 },
+      shrunk: 1,
+    });
     expect(readFileSync(place)).toEqual(sound);
     expect((await check(photo)).code).toBe(0);
   });

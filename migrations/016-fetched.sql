@@ -1,0 +1,30 @@
+-- What `vitrine media fetch` needs so that it looks only at what changed (src/stores/sql/fetches.ts).
+
+-- Addresses that have no copy, with the users that name them. Those that were refused are left out: there may be as many as records.
+CREATE TABLE media_missing (
+  is_file INTEGER NOT NULL, -- 1: an attachment or audio, which only --files fetches
+  url TEXT NOT NULL,
+  family TEXT NOT NULL,
+  id INTEGER NOT NULL, -- of the user
+  PRIMARY KEY (is_file, url, family, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX media_missing_by_user ON media_missing (family, id);
+
+-- No address of a record that was taken down may stay. The next fetch looks at its user anyway.
+CREATE TRIGGER missing_of_profile_gone AFTER DELETE ON profiles BEGIN
+  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.id;
+END;
+CREATE TRIGGER missing_of_item_gone AFTER DELETE ON items BEGIN
+  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.owner;
+END;
+
+ALTER TABLE media ADD COLUMN refused TEXT; -- the host, with its scheme, if no fetch was allowed to ask it
+CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
+CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
+
+-- All addresses of a copy have what is known of it.
+UPDATE media SET (width, height, color, small) = (
+  SELECT width, height, color, small FROM media AS other WHERE other.file = media.file AND other.width IS NOT NULL LIMIT 1)
+WHERE file IS NOT NULL AND width IS NULL;
+CREATE INDEX media_unmeasured ON media (file)
+  WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
