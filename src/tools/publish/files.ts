@@ -5,7 +5,6 @@ import { JSON_TYPE } from '../../api/http/headers.ts';
 import { findMediaFolder } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { listMounts } from '../../config/settings.ts';
-import { listOlder } from '../../pages/people/history.ts';
 import { COPY_FILE_NAME, COPY_NAME, copyHash, copyPath, copyType } from '../../records/copy-files.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
@@ -112,8 +111,8 @@ async function listUserFiles(
 ): Promise<PublishedFile[]> {
   if (user.names.length === 0) return [];
   const files = mounts.flatMap((mount) => lookupFiles(run, mount, user));
-  const parts = await findParts(run, mounts, user.key);
-  return [...files, ...mounts.flatMap((mount) => shownFiles(run, mount, user, parts))];
+  const items = await readItems(run, mounts, user.key);
+  return [...files, ...mounts.flatMap((mount) => shownFiles(run, mount, user, items))];
 }
 
 /** Read from the store as the routes do, which is faster; with the headers of one answer of the route. */
@@ -144,18 +143,16 @@ function toContent(answer: Answer | undefined, pack: Content['pack'] & {}) {
   return body === null ? 'unchanged' : { etag, type: JSON_TYPE, body, pack };
 }
 
-/** The items of which there is a file, by kind. */
-type ItemParts = Readonly<Record<string, readonly string[]>>;
-
 const SIZES_AT_ONCE = 1000;
 
-async function findParts(
+/** All items of a user, if there are files that show old ones. */
+async function readItems(
   { store, signal, config, without }: PublishRun,
   mounts: readonly Mount[],
   key: string,
-): Promise<ItemParts> {
+): Promise<ItemSize[]> {
   const [mount] = mounts;
-  if (mount === undefined || !showsOldItems(config, without)) return {};
+  if (mount === undefined || !showsOldItems(config, without)) return [];
   const { family } = VARIANTS[mount.variant];
   const items: ItemSize[] = [];
   for (let expected = 0; items.length === expected; expected += SIZES_AT_ONCE) {
@@ -164,17 +161,17 @@ async function findParts(
     items.push(...(await store.historySizes(family, key, next)));
     await nextTurn(signal);
   }
-  return { items: items.map(({ id }) => id), older: listOlder(items) };
+  return items;
 }
 
 function shownFiles(
   { answers, config, without }: PublishRun,
   { variant, base }: Mount,
   { names }: User,
-  parts: ItemParts,
+  items: readonly ItemSize[],
 ): PublishedFile[] {
-  return listShown(config, without).flatMap(({ kind, address, file }) =>
-    (address.includes(':item') ? (parts[kind] ?? []) : ['']).map((item) => {
+  return listShown(config, without).flatMap(({ kind, address, file, chooseItems }) =>
+    (chooseItems?.(items) ?? ['']).map((item) => {
       const paths = names.map((name) => {
         const own = file.replace(':username', () => spell(name)).replace(':item', item);
         return {

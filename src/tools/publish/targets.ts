@@ -5,7 +5,9 @@
 
 import type { ErrorCode } from '../../api/http/errors.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
+import { listOlder } from '../../pages/people/history.ts';
 import { MEDIA_TYPES } from '../../records/copy-files.ts';
+import type { ItemSize } from '../../stores/reader.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../../variants.ts';
 
 export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as const;
@@ -32,15 +34,29 @@ interface ShownFile {
   /** The folder. */
   readonly kind: string;
   readonly part: SitePart;
-  /** `:item` is the item that the file shows or begins with. */
+  /** `:item` is the item that the file shows, or begins behind. */
   readonly address: string;
   readonly file: string;
+  /** The items of a user for which there is such a file; undefined if there is one for the user. */
+  readonly chooseItems?: (items: readonly ItemSize[]) => readonly string[];
 }
 
 /** What people and other sites see of a user. */
 const SHOWN: readonly ShownFile[] = [
-  { kind: 'older', part: 'pages', address: `${page}?before=:item`, file: ':username_:item.html' },
-  { kind: 'items', part: 'pages', address: `${page}/:item`, file: ':username_:item.html' },
+  {
+    kind: 'older',
+    part: 'pages',
+    address: `${page}?before=:item`,
+    file: ':username_:item.html',
+    chooseItems: listOlder,
+  },
+  {
+    kind: 'items',
+    part: 'pages',
+    address: `${page}/:item`,
+    file: ':username_:item.html',
+    chooseItems: (items) => items.map(({ id }) => id),
+  },
   { kind: 'follow', part: 'pages', address: follow, file: ':username.html' },
   { kind: 'pages', part: 'pages', address: page, file: ':username.html' },
   { kind: 'cards', part: 'cards', address: card, file: ':username.svg' },
@@ -50,7 +66,7 @@ const SHOWN: readonly ShownFile[] = [
 
 /** Whether there are files that show items which are too old for the list. */
 export const showsOldItems = (config: Config, without: ReadonlySet<SitePart>) =>
-  listShown(config, without).some(({ address }) => address.includes(':item'));
+  listShown(config, without).some(({ chooseItems }) => chooseItems !== undefined);
 
 export const listShown = ({ explorer }: Config, without: ReadonlySet<SitePart>) =>
   SHOWN.filter(({ part }) => !without.has(part) && (explorer || part !== 'pages'));
@@ -141,7 +157,7 @@ function pathRows(variant: Variant, path: string): RouteRow[] {
 }
 
 const shownRows = (config: Config, without: ReadonlySet<SitePart>, variant: Variant): RouteRow[] =>
-  listShown(config, without).map(({ kind, address, file }) => {
+  listShown(config, without).map(({ kind, address, file, chooseItems }) => {
     const pattern =
       literal(address)
         .replace('\\?', '\\?(?:.*&)?')
@@ -149,7 +165,7 @@ const shownRows = (config: Config, without: ReadonlySet<SitePart>, variant: Vari
         .replace(':username', NAME)
         .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY);
     // Where there is no such item, the user may be there.
-    const error = address.includes(':item') ? 'ROUTE_NOT_FOUND' : 'USER_NOT_FOUND';
+    const error = chooseItems === undefined ? 'USER_NOT_FOUND' : 'ROUTE_NOT_FOUND';
     return [pattern, error, `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`];
   });
 
