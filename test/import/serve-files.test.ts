@@ -61,7 +61,7 @@ test('files that cannot be reached for a moment while they are imported are impo
   expect(imported).toEqual([false, true]);
 });
 
-test('looking at a folder of many files lets the server answer, and counts those that the map reads', async () => {
+test('a server answers while it looks at a folder of many files', async () => {
   const folder = tempFolder();
   const touch = (name: string) => writeFileSync(join(folder, name), '');
   for (let nth = 0; nth < 500; nth++) touch(`${nth}.json`);
@@ -251,7 +251,7 @@ describe('files that are served', () => {
   });
 });
 
-test('the explorer says what is wrong with a save, with its line and field, until the file is saved again', async () => {
+test('the explorer names the line and field of a fault until the next save', async () => {
   const file = tempFile('people.ndjson', ndjson(MIRA));
   const own = await serveHere({}, [file]);
   const look = async () => {

@@ -270,7 +270,7 @@ describeSqlite('SQLite files', () => {
     await load.add({ ...post, id: '20001', owner: '2', record: '{}' }, 20_002);
     await load.finish();`;
 
-  test('a first load that is killed while it writes leaves a file that is served after the next one', async () => {
+  test('a file is served after the load that follows a killed one', async () => {
     const url = join(tempFolder(), 'site.db');
     const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', uncommitted, url]);
     expect(signal).toBe('SIGKILL');

@@ -105,7 +105,7 @@ test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports, mirrors and swaps under l
   expect(await server.stop()).toBe(0);
 }, 400_000);
 
-test('a long reader keeps deleted data in the file: the command says so, and repeating it erases them', async () => {
+test('a takedown says that a reader keeps deleted data, and the next one erases it', async () => {
   const path = newPath();
   await importInto(path, ['-'], ndjson(...world(0).slice(0, 24)));
   const reading = new Database(path, { readonly: true });

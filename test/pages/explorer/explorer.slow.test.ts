@@ -201,7 +201,7 @@ describeInBrowser('the explorer', (eye) => {
     }
   });
 
-  test('the URL holds the state, Back and Forward restore it with a field that has the focus, and the last view is remembered', async () => {
+  test('Back and Forward restore the state of the URL, and the last view is remembered', async () => {
     const page = await eye.open(`${server.url}/`);
     await waitForText(heading(page), 'Ada Lindqvist');
     await page.getByLabel('C portfolio').check();

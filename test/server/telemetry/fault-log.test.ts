@@ -69,7 +69,7 @@ test('several causes have a line each, up to a limit', () => {
   expect(lines.at(-1)).toMatchObject({ err: { message: 'other errors' }, count: 480 });
 });
 
-test('slow requests have a line with the first of each kind, and one with the count of the others', () => {
+test('slow requests are logged once for each kind, and then counted', () => {
   const operation = { variant: 'a', name: 'items' } as const;
   const slow = (url: string, status: number) =>
     ({ type: 'response', request: requestTo(url, 0), operation, status, bytes: 0 }) as const;

@@ -182,7 +182,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(events).toEqual([]);
   });
 
-  test('a table that is empty for a moment, as while a dump is restored, is 503 until it is filled, with the same data too', async () => {
+  test('a table that a dump has still to fill gives 503 until it is filled', async () => {
     const { database, url } = await loaded();
     const reader = await serve(url);
     expect(await generationOf(reader)).toBe(1);
@@ -232,7 +232,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     proxy.close();
   });
 
-  test('lookups wait for tables that are locked, on one host after the other, and no host is reported', async () => {
+  test('lookups wait for locked tables on each host, and no host is reported', async () => {
     const { database, proxy } = await behindProxy();
     const events: StoreEvent[] = [];
     const url = `postgres://owner@${proxy.address},${cluster.primary.address}/${database}`;

@@ -140,7 +140,8 @@ test('a file that another process makes while it is opened is not one of another
   expect(await checkDatabase(path)).toMatchObject(ONE);
 });
 
-test('a writer makes no journal beside a snapshot: left by a crash, it would cut a file that is renamed over it', async () => {
+// Left by a crash, it would cut a file that is renamed over the snapshot.
+test('a writer makes no journal beside a snapshot', async () => {
   const path = join(tempFolder(), 'site.db');
   await snapshotDatabase(database, path);
   const made = new Set<string | null>();
@@ -166,7 +167,7 @@ test('a journal that a first import was making when it was killed is gone after 
   expect(readdirSync(dirname(path))).not.toContain('site.db-journal');
 });
 
-test('a file that is made in the place of a served one that was moved away has a log and an index of its own', async () => {
+test('a file in the place of one that was moved away has its own log', async () => {
   const path = copyOf(database);
   const { poll, has } = await serveHere(path);
   const before = [inode(`${path}-wal`), inode(`${path}-shm`)];
@@ -180,7 +181,7 @@ test('a file that is made in the place of a served one that was moved away has a
   await writer.close();
 });
 
-test('a served snapshot that is moved away is not read by the log of the file in its place', async () => {
+test('a moved snapshot is not read by the log of the file in its place', async () => {
   const path = join(tempFolder(), 'site.db');
   await snapshotDatabase(database, path);
   const { poll, has } = await serveHere(path);
@@ -261,7 +262,7 @@ test('only imports that change something change the version, and are reported, o
   expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
 });
 
-test('a file that is damaged in place is looked at on, and another one takes its place if it has its takedowns', async () => {
+test('a file that is damaged in place is replaced by one with its takedowns', async () => {
   const [path, lacking] = [copyOf(database), copyOf(database)];
   await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
   const sound = copyOf(path);
@@ -387,7 +388,7 @@ test('commits of a writer that opened the file before it was noticed are served'
   expect(await has('eve')).toBe(true);
 });
 
-test('a log that holds commits to the file before refuses the new one, until it is moved away', async () => {
+test('a log with commits to an earlier file refuses the new one', async () => {
   const [path, other] = [copyOf(database), await fileOf('dan')];
   const { events, poll, has } = await serveHere(path);
   const killed = new Database(path);
@@ -428,7 +429,7 @@ const OTHER_WRITER = `
     db.pragma('wal_checkpoint(TRUNCATE)');
   });`;
 
-test('commits of a program that uses the log of the file before are served once they are in the file', async () => {
+test('commits through an earlier log are served once they are in the file', async () => {
   const [path, other] = [copyOf(database), await fileOf('dan')];
   const { poll, has } = await serveHere(path);
   expect(await has('ada')).toBe(true);
@@ -453,7 +454,7 @@ async function fileOf(...users: string[]): Promise<string> {
   return path;
 }
 
-test('another file changes the version, also one of the same generation, and has a log and an index of its own', async () => {
+test('another file of the same generation changes the version and has its own log', async () => {
   const [path, other] = [copyOf(database), copyOf(database)];
   const { reader, events, poll } = await serveHere(path);
   await reader.profile('portfolio', 'ada');
@@ -477,7 +478,7 @@ test('of files that follow each other quickly, each poll serves the one that is 
   expect(events).toEqual([SWAPPED, SWAPPED, SWAPPED]);
 });
 
-test('a file that is replaced while it is opened is not taken for the one that replaced it', async () => {
+test('a file is not taken for the one that replaces it while it is opened', async () => {
   const [path, one, two] = [copyOf(database), await fileOf('dan'), await fileOf('eve')];
   const { events, poll, has } = await serveHere(path);
   renameSync(one, path);
@@ -533,7 +534,7 @@ function removeUser(path: string, user: string): void {
   atEnd.push(() => other.close());
 }
 
-test('a refused file leaves the log and index of the served one, which is moved back, and its changes are seen', async () => {
+test('a refused file leaves the log and index of the served one', async () => {
   const path = copyOf(database);
   const { events, poll, has } = await serveHere(path);
   expect(await has('bea')).toBe(true);
@@ -554,7 +555,7 @@ test('a refused file leaves the log and index of the served one, which is moved 
   expect(await has('bea')).toBe(false);
 });
 
-test('where no link can be made, a served file that is moved back is opened again, and its changes are seen', async () => {
+test('without links, a served file that is moved back is opened again', async () => {
   const path = copyOf(database);
   const { poll, has } = await serveHere(path);
   vi.spyOn(fs, 'linkSync').mockImplementation(() => {

@@ -89,7 +89,7 @@ describe(`a mirror into ${storeName()}`, () => {
     expect(faults).toContain('mallory: id: belongs to "kim" (id 99) here');
   });
 
-  test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
+  test('a second mirror with the same state file is refused and leaves the first alone', async () => {
     const database = await databaseOf();
     const answer = portfolio({ ada: { profile: ADA } });
     const state = `${tempFolder()}/state`;

@@ -73,7 +73,7 @@ test.each([
   expect(site.asked).toHaveLength(requests);
 });
 
-test('a 404 that is a web page does not say that a user is unknown: nobody is pruned', async () => {
+test('a 404 that is a web page prunes no user', async () => {
   let parked = false;
   const people = portfolio({ ada: { profile: folio(1, 'ada') }, bob: { profile: folio(2, 'bob') } });
   const site = await startSite((request, response) => {
@@ -90,7 +90,7 @@ test('a 404 that is a web page does not say that a user is unknown: nobody is pr
 });
 
 test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  'a run that %s ended is resumed by the next; only SIGKILL leaves it without a summary',
+  'a run that %s ended is resumed by the next',
   async (signal) => {
     const { names, answer: table } = crowd(40);
     let stuck = true;

@@ -116,7 +116,7 @@ test('a redirect from http to https is another site to a mirror, and followed to
   expect(await fetchFiles([plain.url, secure.url], 1)).toEqual(['read']);
 });
 
-test('a host is given up after 20 failures in a row: without a certificate or HTTP, and if it forbids everything', async () => {
+test('a host is given up after 20 failures in a row of any kind', async () => {
   const sites: [url: string, reason: unknown][] = [
     [(await startSecure(EXPIRED)).url, 'the certificate has expired'],
     [
