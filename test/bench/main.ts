@@ -23,7 +23,7 @@ const HELP = `npm run bench -- [flags]
   --publish       writes the tables to src/guides/promises.md and README.md, unless the machine is busy;
                   with --only scale to src/guides/capacity.md
 
-scale takes 20 minutes and 25 GB of disk, and is no part of a whole run. --users makes it measure this size only.
+scale takes 30 minutes and 25 GB of disk, and is no part of a whole run. --users makes it measure this size only.
 
 It needs wrk. The figures are ratios of CPU per request, the least of all rounds. It exits with 1 if a promise is missed, or
 if others used more than ${QUIET_SHARE * 100}% of the machine's CPU between the rounds: then figures mislead.`;

@@ -1,5 +1,5 @@
 // `npm run bench -- --only scale`: what each command costs with 10,000, 100,000 and 1,000,000 users, for the guide on capacity.
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   closeSync,
   createReadStream,
@@ -28,8 +28,8 @@ import { load, type Target } from './load.ts';
 import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
 
 const LOAD_SECONDS = 3;
-/** A user has about 20 published files, and each takes a block of the disk. */
-const MOST_PUBLISHED = 10_000;
+/** A user has about 28 published files, and each takes CPU and a block of the disk. */
+const MOST_PUBLISHED = 30_000;
 const OLDEST_SCHEMA = 4;
 
 /** The cells of a row, by its name. */
@@ -100,11 +100,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
   column.set('check', shown(await run('check')));
   column.set('takedown of one user', shown(await run('takedown', '--family', 'portfolio', user)));
   await measureServing(column, database);
-  if (users <= MOST_PUBLISHED) {
-    // Beside the folder that is looked through meanwhile.
-    const published = await run('publish', '--for', 'nginx', '--quiet', `${folder}-published`);
-    column.set('publish', shown(published));
-  }
+  if (users <= 100_000) await measurePublishing(column, `${folder}-publishing`, users);
   column.set('migrate --compact', shown(await run('migrate', '--compact')));
   await measureMigration(column, `${folder}-old`, database);
   if (havePostgres)
@@ -114,6 +110,32 @@ async function measureSize(folder: string, users: number): Promise<Column> {
       'takedown of one user: CPU with the server': ['takedown', '--family', 'portfolio', user],
     });
   return column;
+}
+
+async function measurePublishing(column: Column, folder: string, users: number): Promise<void> {
+  const published = Math.min(users, MOST_PUBLISHED);
+  const note = published < users ? `with ${published.toLocaleString('en')} users: ` : '';
+  mkdirSync(folder);
+  const [records, night, database] = ['all.ndjson', 'night.ndjson', 'site.db'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  await execute([process.execPath, BUILT, 'samples', '--users', String(published), records]);
+  await writeNight(records, night);
+  const env = { PUBLIC_URL: 'https://people.example.org' };
+  const run = (...args: string[]) => measure(folder, ['--database-url', database, ...args], env);
+  // Beside the folder that is looked through meanwhile.
+  const site = `${folder}-site`;
+  const publish = async () => note + shown(await run('publish', '--for', 'nginx', '--quiet', site));
+  await run('import', records);
+  column.set('publish', await publish());
+  // Both trees have most files in common.
+  const [kilobytes] = execFileSync('du', ['-sk', site], { encoding: 'utf8' }).split('\t');
+  column.set('published files: disk', note + megabytes(Number(kilobytes) * 1024));
+  await run('import', night);
+  column.set('publish after an update of 1%', await publish());
+  await run('takedown', '--family', 'portfolio', firstUser(records));
+  column.set('publish after a takedown of one user', await publish());
+  for (const path of [site, folder]) rmSync(path, { recursive: true });
 }
 
 async function measureMigration(column: Column, folder: string, database: string): Promise<void> {
