@@ -38,7 +38,7 @@ export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
-  const noted = join(incoming, 'size');
+  const noted = join(path, 'size');
   const findPlace = (name: string) => join(path, copyPath(name));
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
@@ -81,8 +81,12 @@ export function createMediaFolder(path: string) {
     },
     /** Unless another run has noted one meanwhile: neither knows what both have written. */
     noteSize(bytes: number): void {
-      if (existsSync(noted)) rmSync(noted, { force: true });
-      else if (existsSync(incoming)) writeFileSync(noted, String(bytes));
+      try {
+        if (existsSync(noted)) rmSync(noted, { force: true });
+        else if (existsSync(path)) writeFileSync(noted, String(bytes));
+      } catch {
+        // Such as on a full disk: the next run measures the folder.
+      }
     },
     pages: () => listFiles(path),
     findPlace,
