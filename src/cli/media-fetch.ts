@@ -68,9 +68,9 @@ set, copies keep the address that they had last. Only hosts that --media-hosts n
 They must have public IP addresses. To allow a private host, name its IP address. A file must be a picture by its
 content (JPEG, PNG, GIF, WebP, AVIF or SVG). With --files it may also be MP3, MP4 or PDF.
 The same command resumes an interrupted run, and tries again what failed before. It looks only at users that changed
-since the last run. Use --check after files were lost, or if \`vitrine media check\` found some missing. The exit code is 1 if the run stopped
-early, or if no host may be asked. It is also 1 if a picture failed for another reason than status 404 or 410, or a
-host that is not named.
+since the last run. Use --check after files were lost, or if \`vitrine media check\` found some missing. The exit code
+is 1 if the run stopped early, or if no host may be asked. It is also 1 if a picture failed for another reason than
+status 404 or 410, or a host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
 const RESULT =
