@@ -85,7 +85,7 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   const removed =
     adopted === undefined ? await removal.takeDown(subjects) : await removal.adoptTakedowns(adopted);
   const addresses = removed.addresses;
-  if (addresses.length > 0) context.stderr.write(describeAddresses(addresses));
+  if (addresses.length > 0 && !context.json) context.stderr.write(describeAddresses(addresses));
   const { states = [], users, items } = removed;
   // There is a state for each subject.
   const lines = subjects.map(({ shown }, index) => STATES[states[index] as TakedownState](shown));
@@ -107,14 +107,9 @@ function splitUsers(names: readonly string[], users?: string): { file?: string; 
   return { file, names: [] };
 }
 
-const MOST_SHOWN = 4;
-
-/** The first addresses: the whole list has one for each spelling, variant and feed. */
-function describeAddresses(addresses: readonly string[]): string {
-  const shown = addresses.slice(0, MOST_SHOWN).map((address) => `  ${address}\n`);
-  const rest = addresses.length - shown.length;
-  return `caches may still answer:\n${shown.join('')}${rest > 0 ? `  and ${rest} others, which --json lists\n` : ''}`;
-}
+/** All of them, since the next run does not know them. */
+const describeAddresses = (addresses: readonly string[]) =>
+  `caches may still answer:\n${addresses.map((address) => `  ${address}\n`).join('')}`;
 
 async function namedSubjects(
   family: Family | undefined,
