@@ -95,8 +95,9 @@ export const startVitrine = (database: string, env: Record<string, string> = {})
 export const startBuilt = (database: string, env: Record<string, string>) =>
   start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, PROBE);
 /** With any data. */
+/** A busy machine must not make it refuse requests. */
 export const startScaled = (database: string) =>
-  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database }, '/readyz');
+  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, MAX_LOOP_DELAY: '0' }, '/readyz');
 export const BEHIND_PROXY = { TRUST_PROXY: 'loopback' };
 
 export const peerFile = (name: string) => join(import.meta.dirname, 'peers', `${name}.ts`);
