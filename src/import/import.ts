@@ -92,7 +92,9 @@ export async function importFiles(
       options.signal?.throwIfAborted();
     }
     await adder.end();
-    // Signals that came while the last records were read.
+    // Signals that came while the last records were read. Node sees them in the second turn: the first may end one that has
+    // looked for events already.
+    await nextTurn();
     await nextTurn();
     options.signal?.throwIfAborted();
     options.onWriting?.();

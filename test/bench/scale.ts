@@ -229,14 +229,17 @@ const folderSize = (folder: string): number =>
     0,
   );
 
-/** SQLite unlinks its temporary files when it makes them. */
+/** SQLite unlinks its temporary files when it makes them. A process that ends has none. */
 function unlinkedSize(pid: number | undefined): number {
   const descriptors = `/proc/${pid}/fd`;
-  if (!existsSync(descriptors)) return 0;
-  const files = readdirSync(descriptors).map((name) =>
-    statSync(join(descriptors, name), { throwIfNoEntry: false }),
-  );
-  return files.reduce((sum, file) => (file?.isFile() && file.nlink === 0 ? sum + file.size : sum), 0);
+  try {
+    const files = readdirSync(descriptors).map((name) =>
+      statSync(join(descriptors, name), { throwIfNoEntry: false }),
+    );
+    return files.reduce((sum, file) => (file?.isFile() && file.nlink === 0 ? sum + file.size : sum), 0);
+  } catch {
+    return 0;
+  }
 }
 
 async function measureServing(column: Column, database: string): Promise<void> {
