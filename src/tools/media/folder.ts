@@ -38,7 +38,6 @@ export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
-  const noted = join(path, 'size');
   const findPlace = (name: string) => join(path, copyPath(name));
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
@@ -73,6 +72,27 @@ export function createMediaFolder(path: string) {
         removeLeftovers(incoming);
       }),
     receive,
+    ...createNotedSize(path),
+    pages: () => listFiles(path),
+    findPlace,
+    /** The size of a copy; undefined without one. */
+    readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
+    /** Whether all small pictures of a copy are here. */
+    hasSmall: (name: string, small: readonly SmallPicture[]) =>
+      small.every(({ width }) => existsSync(findPlace(smallName(name, width)))),
+    /** The SHA-256 of a file; undefined without one. */
+    hash: (name: string) => (existsSync(findPlace(name)) ? hashFile(findPlace(name)) : undefined),
+    /** Removes a copy and its small pictures, or one small picture; whether it was there. */
+    remove: (name: string) => writing(() => remove(name)),
+    /** Removes one file, unless it has changed after `before`; whether it did. */
+    removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
+  };
+}
+
+/** The size of the folder, noted in it by a run for the next one. */
+function createNotedSize(path: string) {
+  const noted = join(path, 'size');
+  return {
     /** The size that `noteSize` has noted, if any, which is noted no more. */
     takeNotedSize(): number | undefined {
       const text = existsSync(noted) ? readFileSync(noted, 'utf8') : '';
@@ -88,19 +108,6 @@ export function createMediaFolder(path: string) {
         // Such as on a full disk: the next run measures the folder.
       }
     },
-    pages: () => listFiles(path),
-    findPlace,
-    /** The size of a copy; undefined without one. */
-    readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
-    /** Whether all small pictures of a copy are here. */
-    hasSmall: (name: string, small: readonly SmallPicture[]) =>
-      small.every(({ width }) => existsSync(findPlace(smallName(name, width)))),
-    /** The SHA-256 of a file; undefined without one. */
-    hash: (name: string) => (existsSync(findPlace(name)) ? hashFile(findPlace(name)) : undefined),
-    /** Removes a copy and its small pictures, or one small picture; whether it was there. */
-    remove: (name: string) => writing(() => remove(name)),
-    /** Removes one file, unless it has changed after `before`; whether it did. */
-    removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
   };
 }
 
@@ -155,7 +162,8 @@ function* listFiles(path: string): Generator<StoredFile[]> {
 
 const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-// All copies that a database knows, or those that are to be measured, page by page: a long task holds no transaction, and leaves signals their turn.
+// All copies that a database knows, or those that are to be measured, page by page: a long task holds no transaction, and
+// leaves signals their turn.
 
 export async function* listCopies(database: string, unmeasured = false): AsyncGenerator<Copy> {
   for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
