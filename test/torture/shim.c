@@ -109,14 +109,15 @@ static void name_file(int file, const char *path) {
   if (file >= 0 && file < FILES) snprintf(names[file], LENGTH, "%s", concerns(path) ? path : "");
 }
 
-// One wrapper a call: its type, name, parameters, their names, what it is counted as, and the path that it concerns.
+// One wrapper a call: its type, name, parameters, their names, what it is counted as, and the path that it concerns. Beside a
+// server the k-th call may be another one than planned, and only reads and writes can be short.
 #define REAL(type, name, parameters) \
   static type(*real) parameters; \
   if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name)
 #define CALL(type, name, parameters, arguments, call, path) \
   type name parameters { \
     REAL(type, name, parameters); \
-    return decide(call, path) == GO_ON ? real arguments : (type)-1; \
+    return decide(call, path) == FAIL ? (type)-1 : real arguments; \
   }
 #define BYTES(name, parameters, arguments, call) \
   ssize_t name parameters { \
@@ -134,7 +135,7 @@ static void name_file(int file, const char *path) {
     if (flags & (O_CREAT | O_TMPFILE)) mode = va_arg(more, int); \
     va_end(more); \
     if (strncmp(path, "/torture?", 9) == 0) return obey(path + 9), errno = ENOENT, -1; \
-    if (decide("open", path) != GO_ON) return -1; \
+    if (decide("open", path) == FAIL) return -1; \
     int file = real arguments; \
     name_file(file, path); \
     return file; \
@@ -180,7 +181,7 @@ int close(int file) {
 int connect(int file, const struct sockaddr *address, socklen_t size) {
   REAL(int, connect, (int file, const struct sockaddr *address, socklen_t size));
   const char *path = address->sa_family == AF_UNIX ? NULL : "connection";
-  if (decide("connect", path) != GO_ON) return -1;
+  if (decide("connect", path) == FAIL) return -1;
   name_file(file, path);
   return real(file, address, size);
 }
