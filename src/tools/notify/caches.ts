@@ -54,7 +54,7 @@ export const SERVICES: Record<ServiceName, Service> = {
     perMinute: 5,
     token: 'CLOUDFLARE_API_TOKEN',
     needsToken: true,
-    remedy: 'the token needs the permission Zone, Cache Purge, for this zone',
+    remedy: 'the token must be valid, and have the permission Zone, Cache Purge, for this zone',
   },
   post: {
     url: (place) => place,

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { userTag } from '../../../src/records/user-name.ts';
 import { createCaches, SERVICES } from '../../../src/tools/notify/caches.ts';
@@ -176,6 +176,45 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   expect(readFileSync(path).includes('nr0')).toBe(false);
   expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: set PURGE/);
   expect(outputs.join('')).not.toContain('s3cret');
+});
+
+test('a token is changed as the guide says, and no purge is lost', async () => {
+  const refused = new Set<string>();
+  const calls: string[] = [];
+  const { url } = await startSite(async (request, response) => {
+    const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    calls.push(`${token} ${tags}`);
+    response.writeHead(refused.has(token) ? 401 : 200).end();
+  });
+  using _ = vi.spyOn(SERVICES.cloudflare, 'url').mockReturnValue(`${url}/purge_cache`);
+  const file = tempFile('token', 'old\n');
+  const base = {
+    DATABASE_URL: await data(),
+    PURGE: 'cloudflare:0123456789abcdef0123456789abcdef?per-minute=300',
+  };
+  const env = { ...base, CLOUDFLARE_API_TOKEN_FILE: file };
+  const earlier = { ...base, CLOUDFLARE_API_TOKEN: 'old' };
+  const importUser = async (id: number, env: Record<string, string>) =>
+    (await run(['import', tempFile('new.ndjson', ndjson(folio(id, `new${id}`)))], { env })).stderr;
+  const told = () => [...new Set(calls.splice(0))];
+  const sent = (token: string, id: number) => `${token} ${userTag('portfolio', `new${id}`)}`;
+  expect((await run(['purge'], { env })).code).toBe(0);
+  expect(told()).toEqual(['old vitrine']);
+
+  writeFileSync(file, 'new\n');
+  expect(await importUser(9001, env)).toBe('');
+  // A command that had begun before.
+  expect(await importUser(9002, earlier)).toBe('');
+  expect(told()).toEqual([sent('new', 9001), sent('old', 9002)]);
+
+  refused.add('old');
+  expect(await importUser(9003, earlier)).toMatch(
+    /was not notified, and will be the next time: status 401: the token must be valid, and have the permission/,
+  );
+  expect(told()).toEqual([sent('old', 9003)]);
+  expect((await run(['purge'], { env })).code).toBe(0);
+  expect(told()).toEqual([sent('new', 9003)]);
 });
 
 test('a takedown lists the addresses that caches may still answer, unless it purges them', async () => {
