@@ -1,15 +1,15 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
-import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS } from '../../records/kinds.ts';
-import { MEMBERS } from '../../records/schemas.ts';
+import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
 import { WRONG_COUNTS } from './counts.ts';
 import { forgetOldNames } from './list-names.ts';
-import { type MemberSql, SERVED_PROFILE } from './media-statements.ts';
+import { SERVED_PROFILE } from './media-statements.ts';
 import { readServedRecord, rebuildLists } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
 import { isLong, PACKED_FROM, readBody } from './packing.ts';
 import type { Rows, SqlAdapter, TextRow } from './sql-adapter.ts';
 import { findUnsearchable } from './word-statements.ts';
+import { findWrongRecords } from './wrong-records.ts';
 
 /** Users with a list that is missing or is not what their items give, of some or all. */
 const wrongListsOf = (family: Family, served: string, users = '') => `
@@ -34,24 +34,6 @@ const OWNERLESS = `
   SELECT family, CAST(id AS text) FROM items
   WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = items.family AND profiles.id = items.owner)`;
 
-/** Records with columns that say something else than their text. */
-const misfiled = (member: MemberSql) => `
-  SELECT family, CAST(id AS text) FROM items WHERE CASE WHEN json_valid(record) THEN
-    CAST(id AS text) <> ${member('id')} OR date <> ${member('date')}
-    OR CAST(owner AS text) <> coalesce(${member('user')}, ${member('user_id')}) ELSE true END
-  UNION ALL
-  SELECT family, user_key FROM profiles
-  WHERE CASE WHEN json_valid(record) THEN CAST(id AS text) <> ${member('id')} ELSE true END`;
-
-/** Records without a member of their kind, or with another one: a migration has not brought a new one to what was stored. */
-const withOtherMembers = (names: string) =>
-  KIND_NAMES.map((kind) => {
-    const { family, role } = KINDS[kind];
-    const [table, name] = role === 'profile' ? ['profiles', 'user_key'] : ['items', 'CAST(id AS text)'];
-    const expected = Object.keys(MEMBERS[kind]).join();
-    return `SELECT family, ${name} FROM ${table} WHERE family = '${family}' AND ${names} <> '${expected}'`;
-  }).join(' UNION ALL ');
-
 const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
 const REIMPORT = 'import the file of `vitrine export` again';
@@ -62,14 +44,10 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
     onStep(step);
     return describeRows(...found);
   };
-  const misplaced = [
-    await describe('owners', db.rows(OWNERLESS), 'items have no owner'),
-    await describe(
-      'records',
-      db.rows(misfiled(db.member)),
-      'records are filed under values they do not hold',
-    ),
-  ].filter((fault) => fault !== undefined);
+  const ownerless = await describe('owners', db.rows(OWNERLESS), 'items have no owner');
+  onStep('records');
+  const records = await describeRecords(db);
+  const misplaced = [ownerless, records.misfiled].filter((fault) => fault !== undefined);
   // What lists are made of must be right before they can be compared.
   if (misplaced.length > 0) return misplaced;
   const queries: { profiles: string; lists: string }[] = [];
@@ -91,12 +69,7 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
     ),
     await describe('counts', db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
     await describe('names', findUnsearchable(db), 'users are not found by their names', REPAIR),
-    await describe(
-      'fields',
-      db.rows(withOtherMembers(db.memberNames)),
-      'records do not have the fields of this version',
-      REIMPORT,
-    ),
+    records.withOtherFields,
   ].filter((fault) => fault !== undefined);
 }
 
@@ -131,19 +104,38 @@ async function wrongRows(db: Rows, family: Family) {
   };
 }
 
-/** How many rows there are, with the first of them by family and name. */
+async function describeRecords(db: Rows) {
+  const misfiled = createFault('records are filed under values they do not hold');
+  const withOtherFields = createFault('records do not have the fields of this version', REIMPORT);
+  for await (const { family, name, fault } of findWrongRecords(db))
+    (fault === 'misfiled' ? misfiled : withOtherFields).add(family, name);
+  return { misfiled: misfiled.describe(), withOtherFields: withOtherFields.describe() };
+}
+
 async function describeRows(
   rows: Iterable<TextRow> | AsyncIterable<TextRow>,
   problem: string,
   remedy?: string,
 ): Promise<string | undefined> {
+  const fault = createFault(problem, remedy);
+  for await (const [family = null, name = null] of rows) fault.add(family, name);
+  return fault.describe();
+}
+
+/** How many rows there are, with the first of them by family and name. */
+function createFault(problem: string, remedy?: string) {
   const names: string[] = [];
   let found = 0;
-  for await (const [family, name] of rows)
-    if (found++ < NAMES_SHOWN) names.push(`${family} ${JSON.stringify(name)}`);
-  if (found === 0) return undefined;
-  const more = found > NAMES_SHOWN ? ', …' : '';
-  return `${found} ${problem} (${names.join(', ')}${more})${remedy === undefined ? '' : `: ${remedy}`}`;
+  return {
+    add(family: string | null, name: string | null): void {
+      if (found++ < NAMES_SHOWN) names.push(`${family} ${JSON.stringify(name)}`);
+    },
+    describe(): string | undefined {
+      if (found === 0) return undefined;
+      const more = found > NAMES_SHOWN ? ', …' : '';
+      return `${found} ${problem} (${names.join(', ')}${more})${remedy === undefined ? '' : `: ${remedy}`}`;
+    },
+  };
 }
 
 /** Rebuilds what is served, where it is wrong; how many rows there were. Needs the work tables of an import. */

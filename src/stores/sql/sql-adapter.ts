@@ -29,7 +29,7 @@ export interface SqlAdapter {
   readonly now: string;
 }
 
-export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'memberNames' | 'hex'>;
+export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
 
 export async function firstRow(db: Rows, query: string): Promise<TextRow> {
   for await (const row of db.rows<TextRow>(query)) return row;

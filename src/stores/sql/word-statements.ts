@@ -2,6 +2,7 @@
 // PostgreSQL both understand.
 import { searchWords } from '../../records/search-words.ts';
 import type { Rows, SqlAdapter } from './sql-adapter.ts';
+import { parseRecord } from './wrong-records.ts';
 
 /** Ends the last of all words that begin alike. */
 export const LAST = '\u{10ffff}';
@@ -26,15 +27,14 @@ const MISPLACED = `
   SELECT family, CAST(id AS text) FROM words_of_profiles AS each ${missingFrom('words')}
   UNION ALL SELECT family, CAST(id AS text) FROM words AS each ${missingFrom('words_of_profiles')}`;
 
-/** Null in a damaged record, which is found elsewhere. */
-type Text = string | null;
-type Profile = [family: string, id: string, words: string, username: Text, name: Text];
+type Profile = [family: string, id: string, words: string, record: string];
 
 /** The profiles with other words than those of their names, and the right ones. */
 export async function* findWrongWords(db: Rows) {
-  const profiles = `SELECT family, CAST(id AS text), words, ${db.member('username')}, ${db.member('name')} FROM profiles`;
-  for await (const [family, id, stored, username, name] of db.rows<Profile>(profiles)) {
-    const words = searchWords(username ?? '', name ?? '');
+  const profiles = 'SELECT family, CAST(id AS text), words, record FROM profiles';
+  for await (const [family, id, stored, record] of db.rows<Profile>(profiles)) {
+    const { username = '', name = '' } = parseRecord(record);
+    const words = searchWords(username, name);
     if (words !== stored) yield { family, id, words };
   }
 }
