@@ -1,9 +1,10 @@
 // LD_PRELOAD: counts the calls of a process that may fail on files below one folder, and on connections that it opens, and
 // fails the k-th, or copies the folder just before it, as kill -9 would have left it, or stops there until SIGCONT.
 //
-// Its orders are a text 'folder=/f&k=7&fault=EIO&lasting=9&sockets=1&copy=/to&log=/file', in the environment as TORTURE, or
-// later by opening '/torture?' and the text. k=0 only counts. The log gets a line 'K CALL PATH' for each, and 'HIT' for the
-// one that failed.
+// Its orders are a text 'folder=/f&k=7&call=read&fault=EIO&lasting=9&sockets=1&copy=/to&log=/file', in the environment as
+// TORTURE, or later by opening '/torture?' and the text. k=0 only counts. If the k-th call is another one than `call`, since
+// threads or a server change the order, the next such call fails: no kernel says EMFILE to a write. The log gets a line
+// 'K CALL PATH' for each, and 'HIT' for the one that failed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ enum { GO_ON, FAIL, SHORTEN };
 #define LENGTH 300
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char orders[2000], folder[LENGTH], fault[20], copy[LENGTH], hit_call[20], names[FILES][LENGTH];
+static char orders[2000], folder[LENGTH], fault[20], copy[LENGTH], planned[20], names[FILES][LENGTH];
 static long count, k, lasting, hit_at;
 static int sockets, log_file = -1, ready;
 
@@ -43,9 +44,10 @@ static void obey(const char *text) {
   char number[20], log[LENGTH];
   pthread_mutex_lock(&lock);
   snprintf(orders, sizeof orders, "&%s", text);
-  ready = 1, count = 0;
+  ready = 1, count = 0, hit_at = 0;
   read_order("folder", folder, sizeof folder), read_order("fault", fault, sizeof fault);
   read_order("copy", copy, sizeof copy), read_order("log", log, sizeof log);
+  read_order("call", planned, sizeof planned);
   read_order("k", number, sizeof number), k = atol(number);
   read_order("lasting", number, sizeof number), lasting = atol(number);
   read_order("sockets", number, sizeof number), sockets = *number == '1';
@@ -81,20 +83,27 @@ static int error_number(void) {
   return EIO;
 }
 
+static const char *name_on_connection(const char *call) {
+  return strcmp(call, "read") == 0 ? "receive" : strcmp(call, "write") == 0 ? "send" : call;
+}
+
 static int decide(const char *call, const char *path) {
   begin();
   if (!concerns(path)) return GO_ON;
+  if (strcmp(path, "connection") == 0) call = name_on_connection(call);
   pthread_mutex_lock(&lock);
   long number = ++count;
   note("", number, call, path);
+  int is_planned = k > 0 && number >= k && (!*planned || strcmp(call, planned) == 0);
   long now = time(NULL);
-  int is_hit = k > 0 && (number == k || (number > k && now < hit_at + lasting && strcmp(call, hit_call) == 0));
-  if (number == k) hit_at = now, snprintf(hit_call, sizeof hit_call, "%s", call);
+  int is_hit = is_planned && (hit_at == 0 || now < hit_at + lasting);
+  if (is_hit && hit_at == 0) hit_at = now;
   if (is_hit) note("HIT ", number, call, path);
   if (is_hit && is_fault("KILL")) {
     char command[LENGTH * 3];
     snprintf(command, sizeof command, "LD_PRELOAD= cp -a '%s' '%s'", folder, copy);
-    is_hit = system(command) != 0;
+    // A file that a server removes meanwhile is no failure.
+    is_hit = system(command) == -1;
   }
   pthread_mutex_unlock(&lock);
   if (!is_hit) return GO_ON;
@@ -109,8 +118,7 @@ static void name_file(int file, const char *path) {
   if (file >= 0 && file < FILES) snprintf(names[file], LENGTH, "%s", concerns(path) ? path : "");
 }
 
-// One wrapper a call: its type, name, parameters, their names, what it is counted as, and the path that it concerns. Beside a
-// server the k-th call may be another one than planned, and only reads and writes can be short.
+// One wrapper a call: its type, name, parameters, their names, what it is counted as, and the path that it concerns.
 #define REAL(type, name, parameters) \
   static type(*real) parameters; \
   if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name)

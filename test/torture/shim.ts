@@ -22,6 +22,8 @@ export interface Orders {
   readonly folder: string;
   /** Which call fails, from 1; 0 only counts. */
   readonly k?: number;
+  /** Which kind of call fails; without it any. */
+  readonly call?: string;
   readonly fault?: string;
   /** For how many seconds such calls fail from then on. */
   readonly lasting?: number;
@@ -92,8 +94,8 @@ export const FAULTS: Record<string, readonly string[]> = {
   truncate: ['EIO', 'ENOSPC', 'KILL'],
   map: ['ENOMEM'],
   connect: ['ECONNREFUSED'],
-  'read connection': ['ECONNRESET'],
-  'write connection': ['ECONNRESET'],
+  receive: ['ECONNRESET'],
+  send: ['ECONNRESET'],
   prepare: SQLITE,
   step: SQLITE,
   exec: SQLITE,

@@ -1,4 +1,5 @@
 // Calls of every command, and of servers beside them, fail: a sample that differs from day to day. `npm run torture` takes all.
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { ROOT } from '../support/files.ts';
 import { today, torture } from './main.ts';
 import { applyPatch, filesOfTest, readMutants } from './mutants.ts';
 import { BESIDE_SERVERS, COMMANDS } from './scenarios.ts';
-import { buildShim } from './shim.ts';
+import { buildShim, ordersText } from './shim.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -25,6 +26,18 @@ test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])('%s', asyn
   expect(violations.join('\n')).toBe('');
   expect(injected).toBeGreaterThan(0);
 });
+
+test.runIf('path' in shim)(
+  'a fault hits the kind of call that was planned, also if another one came first',
+  () => {
+    const orders = { folder, k: 1, call: 'write', fault: 'ENOSPC' };
+    const program = `fs.mkdirSync('${join(folder, 'first')}'); fs.writeFileSync('${join(folder, 'second')}', 'text')`;
+    const LD_PRELOAD = 'path' in shim ? shim.path : '';
+    const env = { LD_PRELOAD, TORTURE: ordersText(orders) };
+    const { stderr } = spawnSync(process.execPath, ['-e', program], { env, encoding: 'utf8' });
+    expect(stderr).toContain('Error: ENOSPC: no space left on device, write');
+  },
+);
 
 test('every mutant still applies, and names its tests', async () => {
   for (const { name, tests } of readMutants()) {
