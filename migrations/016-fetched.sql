@@ -18,6 +18,9 @@ CREATE TRIGGER missing_of_item_gone AFTER DELETE ON items BEGIN
   DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.owner;
 END;
 
+-- Counts how often pages learned something else of a copy that was linked before.
+ALTER TABLE vitrine ADD COLUMN measured INTEGER NOT NULL DEFAULT 0;
+
 ALTER TABLE media ADD COLUMN refused TEXT; -- the host, with its scheme, if no fetch was allowed to ask it
 CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;

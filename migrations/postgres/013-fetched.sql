@@ -24,6 +24,9 @@ END $$;
 CREATE TRIGGER missing_of_profile_gone AFTER DELETE ON profiles FOR EACH ROW EXECUTE FUNCTION forget_missing_of_profile();
 CREATE TRIGGER missing_of_item_gone AFTER DELETE ON items FOR EACH ROW EXECUTE FUNCTION forget_missing_of_item();
 
+-- Counts how often pages learned something else of a copy that was linked before.
+ALTER TABLE vitrine ADD COLUMN measured bigint NOT NULL DEFAULT 0;
+
 ALTER TABLE media ADD COLUMN refused text COLLATE "C"; -- the host, with its scheme, if no fetch was allowed to ask it
 CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;

@@ -112,7 +112,7 @@ const mediaChanges = (change: StoreAccess['change']) => ({
   /** Ends a fetch: links what was copied, and remembers what the next one need not look at; how many rows that rebuilt. */
   finishFetch: (end: FetchEnd) => change((db) => finishFetch(db, end, () => advance(db, 'generation > 0'))),
   /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
-  relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
+  relink: (mediaUrl: string) => change((db) => relink(db, mediaUrl, () => advance(db, 'generation > 0'))),
   /**
    * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
    * named them: false, and nothing is remembered, if a user was taken down since.

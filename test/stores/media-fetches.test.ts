@@ -7,7 +7,7 @@ import { checkDatabase, openArchive } from '../../src/stores/open.ts';
 import type { FetchOptions } from '../../src/tools/media/fetch.ts';
 import { tempFolder } from '../support/files.ts';
 import { change, readMedia } from '../support/importing.ts';
-import { fetchInto } from '../support/media-folder.ts';
+import { fetchInto, MEDIA_URL } from '../support/media-folder.ts';
 import { type Files, startFiles } from '../support/mirror-site.ts';
 import { pdf, png } from '../support/pictures.ts';
 import { folio, shot } from '../support/records.ts';
@@ -68,6 +68,43 @@ describe(`a fetch into ${storeName()}`, () => {
     files['/late'] = png('late');
     expect(await fetch()).toMatchObject({ asked: ['/late'], fetched: 1, relinked: 2 });
     expect(await fetch()).toMatchObject({ asked: [] });
+  });
+
+  test('marks the users that name what it copied, also by an item that is too old for the list', async () => {
+    const { files, host, store, fetch } = await withPictures({ '/a': png('a') }, 'a', 'none', 'none');
+    const shots = (user: number, oldest: string) =>
+      Array.from({ length: 20 }, (_, n) =>
+        shot(100 * user + n, user, {
+          date: `2024-01-${String(n + 1).padStart(2, '0')} 00:00:00`,
+          image: n === 0 ? `${host.url}/${oldest}` : '',
+        }),
+      );
+    const marked = async (fetching: () => Promise<unknown>) => {
+      await using before = await openArchive(store);
+      const { generation } = await before.changes(undefined);
+      await fetching();
+      await using archive = await openArchive(store);
+      const { changes } = await archive.changes(generation, { withOldItems: true });
+      if (changes === 'everything') return changes;
+      return changes.map(({ key, profile, list }) =>
+        [key, ...(profile ? ['profile'] : []), ...(list ? ['list'] : [])].join(' '),
+      );
+    };
+    await addRecords(store, ...shots(1, 'late'), ...shots(2, 'none'));
+    expect(await marked(fetch)).toEqual(['user1 profile']);
+    expect(await marked(fetch)).toEqual([]);
+    files['/late'] = png('late');
+    expect(await marked(fetch)).toEqual(['user1']);
+    files['/new'] = png('new');
+    await addRecords(store, ...shots(3, 'new'));
+    expect(await marked(fetch)).toEqual(['user3']);
+    expect(await marked(() => fetch({ check: true }))).toEqual([]);
+    const mediaUrl = 'https://other.example';
+    expect(await marked(() => fetch({ mediaUrl }))).toEqual(['user1 profile', 'user3']);
+    expect(await marked(() => change(store, (writer) => writer.relink(MEDIA_URL)))).toEqual([
+      'user1 profile',
+      'user3',
+    ]);
   });
 
   test('does not ask again for what failed once no record names it', async () => {

@@ -5,6 +5,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, writePeople } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { executeSql } from '../support/importing.ts';
 import { startFiles } from '../support/mirror-site.ts';
 import { gif } from '../support/pictures.ts';
 import { done, vitrine } from '../support/rig.ts';
@@ -51,7 +52,7 @@ async function costOf(args: readonly string[], env: Record<string, string> = {})
 }
 
 const FACTORS = [1, 10, 100];
-const ITEMS = 5;
+const ITEMS = 1;
 
 const made = new Map<number, Promise<string>>();
 
@@ -96,12 +97,22 @@ const publishArgs = (folder: string) => [
 
 let pictures: ReturnType<typeof startFiles> | undefined;
 
-/** A host with ten pictures. The others are on one that is not named: `media fetch` notes that once, for all users. */
+/** Copies that no record names, measured and linked. */
+const OLDER_COPIES = `
+  INSERT INTO media (url, file, linked_file, bytes, width, height, small)
+  SELECT 'https://older.example.org/' || id || '.jpg', printf('%064x.jpg', id), printf('%064x.jpg', id), 9, 1, 1, ''
+  FROM profiles`;
+
+/**
+ * A host with ten pictures, beside as many older copies as there are users. The pictures of the others are on a host that is not
+ * named: `media fetch` notes that once, for all users.
+ */
 async function fetchArgs(folder: string): Promise<string[]> {
   pictures ??= startFiles(Object.fromEntries(people(10, 0).map(({ id }) => [`/${id}`, gif(id)])));
   const { url, host } = await pictures;
   const fetch = ['media', 'fetch', ...database(folder), '--rate', '1000', '--media-hosts', host];
   await done(fetch);
+  executeSql(join(folder, 'site.db'), OLDER_COPIES);
   const changed = people(10, 0).map((profile) => ({ ...profile, avatar: `${url}/${profile.id}` }));
   await done(['import', ...database(folder), '-'], { input: ndjson(...changed) });
   return fetch;
@@ -145,6 +156,17 @@ export const SCALES: readonly ScaleCase[] = [
     async args(folder) {
       await done(publishArgs(folder));
       await done(importTen(folder));
+      return publishArgs(folder);
+    },
+    writesList: true,
+  },
+  {
+    title: 'publish after a fetch of ten pictures',
+    unit: 10,
+    async args(folder) {
+      const fetch = await fetchArgs(folder);
+      await done(publishArgs(folder));
+      await done(fetch);
       return publishArgs(folder);
     },
     writesList: true,

@@ -17,7 +17,7 @@ import {
   tableName,
 } from './media-statements.ts';
 import { findFaults } from './soundness.ts';
-import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
+import { countRows, firstRow, type Rows, type TextRow } from './sql-adapter.ts';
 import { ALL_ENTRIES, ALL_MARKS, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
 export interface MediaSummary {
@@ -85,8 +85,8 @@ export function createArchive(
     takedownsMark: () => takedownsMark(db),
     /** The users with answers that changed since a generation. */
     changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
-    /** Changes with the copies that are linked, and with what pages know of them. */
-    linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
+    /** Another number when pages know something else of a copy that was linked before. */
+    measured: () => countRows(db, 'SELECT measured FROM vitrine'),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0] ?? undefined,
     close,
@@ -194,10 +194,6 @@ async function* missing({ rows, member: sqlOf }: Rows) {
     for await (const [kind, whose, member, url, reason] of rows<Row>(query))
       yield { kind, whose, member, url, reason };
 }
-
-const LINKED_COPIES = `
-  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes), sum(width), sum(length(small))
-  FROM media WHERE file > '' AND linked_file IS NOT NULL`;
 
 const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)

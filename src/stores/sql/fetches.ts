@@ -3,9 +3,8 @@
 
 import { FAMILIES, type Family, FILE_MEMBERS, findKind } from '../../records/kinds.ts';
 import { knowsGeneration, markDelivered, wasChanged } from './changes.ts';
-import { linkCopies } from './media.ts';
+import { relink } from './media.ts';
 import { copiedMembers, MEDIA_URL, selectMember } from './media-statements.ts';
-import { repairContents, repairListed } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 /** Its name among the subscribers. */
@@ -92,16 +91,12 @@ export async function finishFetch(
     (await countRows(db, UNKNOWN_USERS)) === 0;
   if (isPartial) await listUsers(db, since);
   let relinked = 0;
-  if ((await countRows(db, HAS_FILES)) > 0) {
-    await linkCopies(db, mediaUrl);
-    relinked = await (isPartial ? repairListed(db) : repairContents(db));
-  }
+  if ((await countRows(db, HAS_FILES)) > 0) relinked = await relink(db, mediaUrl, advance, isPartial);
   if (whole !== undefined) {
     for (const host of whole.asked)
       await db.run('UPDATE media SET refused = NULL WHERE file IS NULL AND refused = $1', [host]);
     await fileMissing(db, isPartial);
   }
-  if (relinked > 0) await advance();
   const after = await countRows(db, 'SELECT generation FROM vitrine');
   // An import that came in between is looked at by the next run.
   if (whole !== undefined)

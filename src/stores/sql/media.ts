@@ -1,16 +1,17 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { FAMILIES, findKind, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import {
   copiedMembers,
+  MEDIA_URL,
   type MeasuredCopy,
   type SmallPicture,
   selectMember,
   writeSmall,
 } from './media-statements.ts';
-import { repairContents } from './soundness.ts';
+import { repairContents, repairListed } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { NEWEST_MARK } from './takedowns.ts';
 
@@ -77,6 +78,12 @@ export async function saveOriginals(
   return true;
 }
 
+/** Pages that name a linked copy change with it, and nothing says whose they are. */
+const NOTE_FACTS = `
+  UPDATE vitrine SET measured = measured + 1 WHERE EXISTS (
+    SELECT 1 FROM media WHERE file = $1 AND linked_file IS NOT NULL
+    AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4))`;
+
 const SAVE_FACTS = `
   UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
 
@@ -85,25 +92,49 @@ export async function saveFacts(
   file: string,
   { width, height, color, small }: MeasuredCopy,
 ): Promise<boolean> {
+  await db.run(NOTE_FACTS, [file, String(width), color ?? '', writeSmall(small)]);
   const facts = [file, String(width), String(height), color ?? '', writeSmall(small)];
   return (await db.run(SAVE_FACTS, facts)) > 0;
 }
 
 export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK))[0] ?? '';
 
-export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
-  await linkCopies(db, mediaUrl);
-  return repairContents(db);
-}
-
 const IS_UNLINKED = 'linked_file IS DISTINCT FROM file';
+const HAS_LINK = 'coalesce(file, linked_file) IS NOT NULL';
 
-/** What is served has to be repaired next. */
-export async function linkCopies(db: SqlAdapter, mediaUrl: string): Promise<void> {
+/** Names copies in what is served, of all users or of those in `listed`; how many rows that rebuilt. */
+export async function relink(
+  db: SqlAdapter,
+  mediaUrl: string,
+  advance: () => Promise<void>,
+  isPartial = false,
+): Promise<number> {
+  const marked = await markUsers(db, mediaUrl, isPartial);
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
   await db.run(`DELETE FROM media_missing WHERE is_file IN (0, 1) AND url IN (
     SELECT url FROM media WHERE ${IS_UNLINKED})`);
   await db.run(`UPDATE media SET linked_file = file, refused = NULL WHERE ${IS_UNLINKED}`);
+  const rebuilt = await (isPartial ? repairListed(db) : repairContents(db));
+  if (marked + rebuilt > 0) await advance();
+  return rebuilt;
+}
+
+/** Marks users with items that will name a copy by another address. Triggers see only items that are in a list. */
+async function markUsers(db: SqlAdapter, mediaUrl: string, isPartial: boolean): Promise<number> {
+  const hasSameUrl = ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
+  let marked = 0;
+  for (const family of FAMILIES) {
+    const urls = copiedMembers(findKind(family, 'item')).map(db.member);
+    const users = isPartial ? `AND owner IN (SELECT id FROM listed WHERE listed.family = '${family}')` : '';
+    marked += await db.run(`
+      INSERT INTO changes (family, user_key, items)
+      SELECT profiles.family, user_key, generation FROM vitrine CROSS JOIN profiles
+      WHERE generation > 0 AND profiles.family = '${family}' AND profiles.id IN (
+        SELECT owner FROM items WHERE items.family = '${family}' ${users} AND EXISTS (
+          SELECT 1 FROM media WHERE url IN (${urls}) AND ${hasSameUrl ? IS_UNLINKED : HAS_LINK}))
+      ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`);
+  }
+  return marked;
 }
 
 const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';

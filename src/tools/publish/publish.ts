@@ -149,9 +149,8 @@ async function digestSettings(run: PublishRun): Promise<string> {
   const { config, platform, without } = run;
   const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
   await using archive = await run.openArchive();
-  // Which copies older items name is not among the changes.
-  const copies = showsOldItems(config, without) ? await archive.linkedCopies() : '';
-  return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, copies]));
+  const measured = await archive.measured();
+  return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, measured]));
 }
 
 async function countUsers({ config, store }: PublishRun): Promise<number> {

@@ -41,7 +41,7 @@ import {
   tempFile,
   tempFolder,
 } from '../../support/files.ts';
-import { change, executeSql } from '../../support/importing.ts';
+import { change, executeSql, saveOriginals } from '../../support/importing.ts';
 import { MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { jpeg, sha256 } from '../../support/pictures.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
@@ -50,12 +50,18 @@ import { serveHere } from '../../support/serve-here.ts';
 
 const PICTURE = 'https://pictures.example/ada.jpg';
 const COPY = `${sha256('a picture')}.jpg`;
+const OLD_PICTURE = 'https://pictures.example/old.jpg';
 const ITEMS = Array.from({ length: 40 }, (_, at) => at + 1);
 const PEOPLE = [
   blog(1, 'Ada', { name: 'Ada' }),
   blog(2, 'zoë', { name: 'Zoë' }),
   blog(3, 'x'.repeat(255)),
-  ...ITEMS.map((id) => post(id, 1, { post_details: 'A text of some length. '.repeat(10) })),
+  ...ITEMS.map((id) =>
+    post(id, 1, {
+      post_details: 'A text of some length. '.repeat(10),
+      photo: id === 3 ? OLD_PICTURE : '',
+    }),
+  ),
   folio(1, 'ada', { avatar: PICTURE }),
   shot(1, 1),
 ];
@@ -204,6 +210,14 @@ describe(`published from ${storeName()}`, () => {
         ),
     ],
     [
+      'a copy is linked that only an old item names',
+      async ({ database, mediaDir }) => {
+        const copy = putCopy(mediaDir, 'an old picture');
+        await saveOriginals(database, [{ url: OLD_PICTURE, file: copy, bytes: 14, reason: null }]);
+        await change(database, (writer) => writer.relink(MEDIA_URL));
+      },
+    ],
+    [
       'a profile changes, and a user is renamed',
       ({ load }) => load(blog(1, 'Ada', { name: 'Ada the Second' }), folio(1, 'Bob')),
     ],
@@ -264,11 +278,7 @@ describe(`published from ${storeName()}`, () => {
     env.MEDIA_URL = MEDIA_URL;
     // Of what lacks its file, everything is looked at again.
     putCopy(mediaDir, 'a picture');
-    const archive = await openArchive(database);
-    const mark = await archive.takedownsMark();
-    await archive.close();
-    const copy = { url: PICTURE, file: COPY, bytes: 9, reason: null };
-    expect(await change(database, (writer) => writer.saveOriginals([copy], mark))).toBe(true);
+    await saveOriginals(database, [{ url: PICTURE, file: COPY, bytes: 9, reason: null }]);
     expect(await change(database, (writer) => writer.relink(MEDIA_URL))).toBe(1);
     await publish();
     if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
@@ -443,6 +453,24 @@ describeOnSqlite('the folder', () => {
     env.SITE_NAME = 'Another';
     await publish();
     expect(existsSync(lost)).toBe(true);
+  });
+
+  test('after copies are linked, looks only at the users who name them', async () => {
+    const { database, folder, env, publish } = await createSite();
+    env.MEDIA_URL = MEDIA_URL;
+    await publish();
+    // Nobody looks at this one.
+    const lost = 'data/a/items/zo%C3%AB.json';
+    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files', lost));
+    await saveOriginals(database, [
+      { url: PICTURE, file: COPY, bytes: 9, reason: null },
+      { url: OLD_PICTURE, file: COPY, bytes: 9, reason: null },
+    ]);
+    await change(database, (writer) => writer.relink(MEDIA_URL));
+    expect((await publish()).code).toBe(0);
+    for (const path of ['data/b/profile/ada.json', 'items/a/Ada_3.html'])
+      expect(readFileSync(fileOf(folder, path), 'utf8'), path).toContain(`${MEDIA_URL}/${COPY}`);
+    expect(existsSync(fileOf(folder, lost))).toBe(false);
   });
 
   test('after a takedown, looks only at the users who changed, and removes who is gone', async () => {
