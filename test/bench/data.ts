@@ -23,10 +23,12 @@ export function* people(users: number, itemsPerUser: number): Generator<Raw> {
 }
 
 /** Writes them as NDJSON. */
-export async function writePeople(path: string, users: number, itemsPerUser: number): Promise<void> {
+export const writePeople = (path: string, users: number, itemsPerUser: number): Promise<void> =>
+  writeRecords(path, people(users, itemsPerUser));
+
+export async function writeRecords(path: string, records: Iterable<Raw>): Promise<void> {
   const out = createWriteStream(path);
-  for (const record of people(users, itemsPerUser))
-    if (!out.write(`${JSON.stringify(record)}\n`)) await once(out, 'drain');
+  for (const record of records) if (!out.write(`${JSON.stringify(record)}\n`)) await once(out, 'drain');
   await finished(out.end());
 }
 
