@@ -15,6 +15,8 @@ interface ScaleCost {
   readonly cpu: number;
   /** Megabytes, from files and from the system's cache of them. */
   readonly read: number;
+  /** Megabytes at most. */
+  readonly memory: number;
 }
 
 interface ScaleCase {
@@ -33,9 +35,9 @@ const TELL = tempFile(
   'tell-cost.mjs',
   `import { readFileSync } from 'node:fs';
 process.on('exit', () => {
-  const { userCPUTime, systemCPUTime } = process.resourceUsage();
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   const read = /^rchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))[1];
-  process.stderr.write(' COST ' + (userCPUTime + systemCPUTime) / 1e6 + ' ' + read / 1e6);
+  process.stderr.write(' COST ' + (userCPUTime + systemCPUTime) / 1e6 + ' ' + read / 1e6 + ' ' + maxRSS / 1024);
 });`,
 );
 
@@ -46,9 +48,11 @@ async function costOf(args: readonly string[], env: Record<string, string> = {})
   child.stderr?.on('data', (chunk) => (said = (said + chunk).slice(-2000)));
   child.stdin?.end();
   const [code] = await once(child, 'close');
-  const [, cpu, read] = / COST ([\d.]+) ([\d.]+)$/.exec(said) ?? [];
-  if (code !== 0 || read === undefined) throw new Error(`${args.join(' ')} ended with ${code}: ${said}`);
-  return { cpu: Number(cpu), read: Number(read) };
+  const [, ...figures] = / COST ([\d.]+) ([\d.]+) ([\d.]+)$/.exec(said) ?? [];
+  const [cpu, read, memory] = figures.map(Number);
+  if (code !== 0 || cpu === undefined || read === undefined || memory === undefined)
+    throw new Error(`${args.join(' ')} ended with ${code}: ${said}`);
+  return { cpu, read, memory };
 }
 
 const FACTORS = [1, 10, 100];
@@ -220,7 +224,9 @@ export async function reportScales(words: readonly string[], scale: number): Pro
     const costs = await scaleCosts(one, scale);
     const faults = scaleFaults(one, costs);
     isSound &&= faults.length === 0;
-    const figures = costs.map(({ cpu, read }) => `${cpu.toFixed(2)} s, ${read.toFixed(1)} MB read`);
+    const figures = costs.map(
+      ({ cpu, read, memory }) => `${cpu.toFixed(2)} s, ${memory.toFixed(0)} MB, ${read.toFixed(1)} MB read`,
+    );
     console.log([one.title, ...figures, ...faults].join('; '));
   }
   return isSound;

@@ -122,6 +122,8 @@ export async function relink(
 /** Marks users with items that will name a copy by another address. Triggers see only items that are in a list. */
 async function markUsers(db: SqlAdapter, mediaUrl: string, isPartial: boolean): Promise<number> {
   const hasSameUrl = ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
+  const relinked = `SELECT 1 FROM media WHERE ${hasSameUrl ? IS_UNLINKED : HAS_LINK}`;
+  if ((await firstRow(db, `${relinked} LIMIT 1`)).length === 0) return 0;
   let marked = 0;
   for (const family of FAMILIES) {
     const urls = copiedMembers(findKind(family, 'item')).map(db.member);
@@ -130,8 +132,8 @@ async function markUsers(db: SqlAdapter, mediaUrl: string, isPartial: boolean): 
       INSERT INTO changes (family, user_key, items)
       SELECT profiles.family, user_key, generation FROM vitrine CROSS JOIN profiles
       WHERE generation > 0 AND profiles.family = '${family}' AND profiles.id IN (
-        SELECT owner FROM items WHERE items.family = '${family}' ${users} AND EXISTS (
-          SELECT 1 FROM media WHERE url IN (${urls}) AND ${hasSameUrl ? IS_UNLINKED : HAS_LINK}))
+        SELECT owner FROM items WHERE items.family = '${family}' ${users}
+        AND EXISTS (${relinked} AND url IN (${urls})))
       ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`);
   }
   return marked;
