@@ -104,24 +104,42 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(await done(['check', '--database-url', asWriter])).toContain('is sound');
   });
 
-  test('an import waits for another one beyond the statement timeout of the database', async () => {
-    const { database, url } = await loaded();
-    await cluster.primary.sql(`ALTER DATABASE ${database} SET statement_timeout = '100ms'`);
-    const release = await cluster.primary.hold('SELECT FROM vitrine FOR UPDATE', database);
-    const importing = run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: url } });
-    try {
-      const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = '${database}'
+  // Commands have no limit, and lookups have one of their own.
+  test.each([
+    [
+      'import',
+      'SELECT FROM vitrine FOR UPDATE',
+      (url: string) => done(['import', '--database-url', url, fixture('microblog.ndjson')]),
+    ],
+    ['check', 'LOCK TABLE items', (url: string) => done(['check', '--database-url', url])],
+    [
+      'takedown',
+      'SELECT FROM vitrine FOR UPDATE',
+      (url: string) => done(['takedown', '--database-url', url, '--family', 'microblog', 'user1']),
+    ],
+    ['count', 'LOCK TABLE counts', (url: string) => done(['count', '--database-url', url])],
+    ['a lookup', 'LOCK TABLE profiles', async (url: string) => generationOf(await serve(url))],
+  ] as const)(
+    'a statement timeout of the role or the database does not end what waits longer: %s',
+    async (_, lock, act) => {
+      const { database } = await loaded();
+      await cluster.primary.sql(`ALTER DATABASE ${database} SET statement_timeout = '100ms';
+      DROP ROLE IF EXISTS hasty; CREATE ROLE hasty LOGIN SUPERUSER; ALTER ROLE hasty SET statement_timeout = '100ms'`);
+      const release = await cluster.primary.hold(lock, database);
+      const acting = act(cluster.url(database, [cluster.primary], 'hasty'));
+      try {
+        const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = '${database}'
         AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '0.5 s'`;
-      const refused = importing.then(({ stderr }) => Promise.reject(new Error(stderr)));
-      await Promise.race([
-        refused,
-        until('the wait', async () => (await cluster.primary.sql(waiting))[0]?.count === '1'),
-      ]);
-    } finally {
-      await release();
-    }
-    expect(await importing).toMatchObject({ code: 0 });
-  });
+        await Promise.race([
+          acting.then(() => Promise.reject(new Error('it did not wait'))),
+          until('the wait', async () => Number((await cluster.primary.sql(waiting))[0]?.count) > 0),
+        ]);
+      } finally {
+        await release();
+      }
+      await acting;
+    },
+  );
 
   test('a server with few free connections is read over those available', async () => {
     const { database } = await loaded();
