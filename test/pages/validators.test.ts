@@ -84,6 +84,7 @@ describe('sitemaps of 10,000 people', () => {
         INSERT INTO profiles (family, user_key, id, etag, record)
         SELECT 'portfolio', printf('u%06d&', n), n, '"x"', json_object('username', printf('U%06d&', n)) FROM numbers`)
       .run(COUNT);
+    database.prepare("UPDATE counts SET number = ? WHERE kind = 'portfolio profile'").run(COUNT);
     database.close();
     const port = await freePort();
     base = `http://127.0.0.1:${port}`;

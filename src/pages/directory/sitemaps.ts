@@ -12,7 +12,7 @@ import { FAULT } from '../../api/http/input.ts';
 import { publicOrigin } from '../../config/addresses.ts';
 import { hostConstraint, isOnHost } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
-import { FAMILIES, type Family, ITEM_CAP } from '../../records/kinds.ts';
+import { FAMILIES, type Family, findKind, ITEM_CAP } from '../../records/kinds.ts';
 import type { ListOptions, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
 import { TEXT } from '../page-headers.ts';
@@ -79,7 +79,7 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
     const asset = await shareIndex(found.map(({ variant }) => variant).join(' '), async () => {
       const files: string[] = [];
       for (const { variant, origin, family } of found) {
-        const { count } = await findParts(family);
+        const count = await countSitemaps(store, family);
         for (let number = 1; number <= count; number++)
           files.push(`${origin}/sitemap-${variant}-${number}.xml`);
       }
@@ -118,6 +118,15 @@ async function listPages(store: Reader, family: Family, part: ListOptions, direc
     pages.push(page, ...items.map(({ id }) => `${page}/${id}`));
   }
   return pages;
+}
+
+/** Users are not read for the number of them: of a million, that takes seconds after each change of the data. */
+async function countSitemaps(store: Reader, family: Family): Promise<number> {
+  // Unlike counts, this fails if the data cannot be read.
+  const [first] = await store.users(family, { limit: 1 });
+  if (first === undefined) return 0;
+  const users = (await store.counts())[findKind(family, 'profile')];
+  return Math.min(Math.ceil(users / SITEMAP_SIZE), MOST_BLOCKS * BLOCK);
 }
 
 interface Parts {

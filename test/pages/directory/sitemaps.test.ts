@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { oncePerVersion } from '../../../src/pages/directory/once-per-version.ts';
+import { NO_COUNTS } from '../../../src/stores/sql/counts.ts';
 import { ask } from '../../support/rig.ts';
 import { serveLookups } from '../../support/serve-here.ts';
 
@@ -12,10 +13,11 @@ test('clients that ask at the same time, and later ones, share a sitemap and the
   const server = await serveLookups(
     {
       version: () => found.version,
-      users: async (_family, { limit, after }) => {
+      users: async (_family, { limit, after = '' }) => {
         found.users++;
         return after === '' ? [entry('ada'), entry('bo')].slice(0, limit) : [];
       },
+      counts: () => ({ ...NO_COUNTS, 'portfolio profile': 2 }),
       historySizes: () => [],
     },
     { directory: 'on', baseUrlA: '', baseUrlB: 'http://b.example/b', baseUrlC: '' },
@@ -45,6 +47,24 @@ test('clients that ask at the same time, and later ones, share a sitemap and the
     found.version++;
     await read('/sitemap-b-1.xml');
   }
+});
+
+test('the index is made of the number of users, without reading them', async () => {
+  let users = 0;
+  const server = await serveLookups(
+    {
+      version: () => 1,
+      users: async (_family, { limit }) => {
+        users += limit;
+        return Array.from({ length: limit }, () => entry('ada'));
+      },
+      counts: () => ({ ...NO_COUNTS, 'portfolio profile': 1_000_001 }),
+    },
+    { directory: 'on', baseUrlA: '', baseUrlB: 'http://b.example/b', baseUrlC: '' },
+  );
+  const { body } = await ask(server, '/sitemap.xml', { headers: { host: 'b.example' } });
+  expect(body.match(/<loc>[^<]*/g)?.at(-1)).toBe('<loc>http://b.example/sitemap-b-20001.xml');
+  expect(users).toBe(1);
 });
 
 test('of what was made, the last few are kept, as the same objects; a failure is not kept', async () => {
