@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import { firstValue, NO_TIMEOUTS, queryRows } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, queryRows } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { refuseOtherContents, refuseUnfit } from './migrate.ts';
 
@@ -54,7 +54,7 @@ export const openPrimary = (url: string) => openNewest(url, true);
 export async function openSnapshot(url: string): Promise<HostConnection> {
   const newest = await openNewest(url, false);
   return await closeIfFailed(newest, async ({ client, name }) => {
-    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${NO_TIMEOUTS}`);
+    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${FOR_COMMANDS}`);
     const database = `The database at ${name}`;
     refuseUnfit(database, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
     await refuseOtherContents(database, (text) => queryRows(client, text));

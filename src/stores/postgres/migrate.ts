@@ -26,9 +26,9 @@ import { countRows, type TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import {
+  FOR_COMMANDS,
   firstValue,
   inTransaction,
-  NO_TIMEOUTS,
   packLists,
   packProfiles,
   queryRows,
@@ -61,7 +61,7 @@ export async function refuseOtherContents(
 /** Makes the tables, or brings them to the current schema, in one transaction. */
 export const migrate = (client: pg.Client, name: string, onStep = noStep): Promise<MigrationResult> =>
   describeErrors(name, () =>
-    inTransaction(client, `BEGIN; ${NO_TIMEOUTS}`, () => migrateLocked(client, name, onStep)),
+    inTransaction(client, `BEGIN; ${FOR_COMMANDS}`, () => migrateLocked(client, name, onStep)),
   );
 
 async function migrateLocked(

@@ -9,7 +9,7 @@ import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { firstValue, inTransaction, NO_TIMEOUTS, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 import { migrate, readSchema, refuseOtherContents, refuseUnfit } from './migrate.ts';
@@ -66,7 +66,7 @@ async function* readRows<Row extends TextRow>(client: pg.Client, sql: string): A
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.
-const BEGIN = `BEGIN; ${NO_TIMEOUTS}; SET LOCAL lock_timeout = '1min'; SET LOCAL work_mem = '64MB'; SET LOCAL maintenance_work_mem = '64MB'`;
+const BEGIN = `BEGIN; ${FOR_COMMANDS}; SET LOCAL lock_timeout = '1min'; SET LOCAL work_mem = '64MB'; SET LOCAL maintenance_work_mem = '64MB'`;
 
 const WORK = Object.entries(WORK_TABLES)
   .map(([name, columns]) => `CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`)

@@ -121,15 +121,17 @@ export async function boundChanges(db: SqlAdapter): Promise<void> {
   }
 }
 
+/**
+ * Whether a row of `changes` has a name that no profile has: triggers have noted how it was written. As a count, so that
+ * PostgreSQL looks the name up, and does not read all profiles.
+ */
+const IS_FORMER_NAME = `username IS NOT NULL AND (
+  SELECT count(*) FROM profiles
+  WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) = 0`;
+
 /** Whether a change of the data leaves names in `changes` that no profile has. */
 export const hasFormerNames = async (db: Rows): Promise<boolean> =>
-  (
-    await firstRow(
-      db,
-      `SELECT user_key FROM changes WHERE username IS NOT NULL AND NOT EXISTS (
-       SELECT 1 FROM profiles WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) LIMIT 1`,
-    )
-  )[0] !== undefined;
+  (await firstRow(db, `SELECT user_key FROM changes WHERE ${IS_FORMER_NAME} LIMIT 1`))[0] !== undefined;
 
 /** Notes that the names in `changes` are to be erased once all subscribers know of the current generation. */
 export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
@@ -141,9 +143,7 @@ export const keepsNames = async (db: Rows): Promise<boolean> =>
 /** Erases the names of users who are gone, and former names, up to the takedown. The notification of it has a later generation. */
 export async function eraseChanges(db: SqlAdapter): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');
-  await db.run(`
-    DELETE FROM changes WHERE coalesce(profile, 0) < ${before} AND NOT EXISTS (
-      SELECT 1 FROM profiles WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key)`);
+  await db.run(`DELETE FROM changes WHERE profile < ${before} AND ${IS_FORMER_NAME}`);
   await db.run(`UPDATE changes SET username = NULL WHERE username IS NOT NULL AND profile < ${before}`);
   await db.run('UPDATE vitrine SET erased_before = erase_before');
 }
