@@ -1,14 +1,14 @@
 // Commands that change a little, over 1, 10 and 100 times the data: what they cost follows the change. CPU differs from run to run,
 // so bytes that are read tell whether something reads everything.
 import { once } from 'node:events';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, type Raw, writeRecords } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { executeSql } from '../support/importing.ts';
 import { startFiles } from '../support/mirror-site.ts';
 import { gif } from '../support/pictures.ts';
-import { done, vitrine } from '../support/rig.ts';
+import { cleanUp, done, vitrine } from '../support/rig.ts';
 
 interface ScaleCost {
   /** Seconds. */
@@ -200,6 +200,8 @@ export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Pro
     const users = unit * factor * scale;
     const folder = await copyPeople(users);
     costs.push(await costOf(await args(folder, users), env?.(folder)));
+    // A million users take gigabytes.
+    rmSync(folder, { recursive: true });
   }
   return costs;
 }
@@ -229,5 +231,7 @@ export async function reportScales(words: readonly string[], scale: number): Pro
     );
     console.log([one.title, ...figures, ...faults].join('; '));
   }
+  // The host of pictures keeps the process.
+  await cleanUp();
   return isSound;
 }
