@@ -16,8 +16,13 @@ export interface Known {
   readonly between?: readonly (readonly string[])[];
 }
 
-const answersOf = (server: Pick<Server, 'port'>) =>
-  Promise.all(PATHS.map(async (path) => ask(server, path).then(({ status, body }) => `${status} ${body}`)));
+const answersOf = (server: Pick<Server, 'port'>) => Promise.all(PATHS.map((path) => answerOf(server, path)));
+
+/** The command runs in this process too: while it keeps the process busy, a request may be sent too late, so it is repeated. */
+async function answerOf(server: Pick<Server, 'port'>, path: string): Promise<string> {
+  const { status, body } = await ask(server, path);
+  return status === 408 ? answerOf(server, path) : `${status} ${body}`;
+}
 
 /** What a server answers. */
 export async function readAnswers(env: Environment, args: readonly string[] = []): Promise<string[]> {
