@@ -116,7 +116,11 @@ test('with --json progress is shown, and with --quiet it is not', async () => {
 test.each([
   ['check', ['--repair'], /repairing .*checking the file /s],
   ['check', [], /checking the file .*checking owners .*checking lists .*checking names /s],
-  ['publish', ['x', '--for', 'nginx'], /looking for changes .*removing files .*putting the files in place /s],
+  [
+    'publish',
+    ['x', '--for', 'nginx', '--without', 'pages'],
+    /looking for changes .*removing files .*putting the files in place /s,
+  ],
   ['media', ['relink', '--media-url', 'https://a.example'], /linking the copies /],
   ['snapshot', ['x.db'], /copying /],
   ['restore', ['x.db'], /copying .*checking lists .*replacing /s],

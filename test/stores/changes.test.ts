@@ -118,24 +118,27 @@ describe(`the changes of the ${storeName()} store`, () => {
         );
         const since: { generation: number; differing: Set<string> }[] = [];
         let before = await answers(url);
+        let { generation } = await read(url, undefined);
         for (const change of steps) {
-          since.push({ generation: (await read(url, undefined)).generation, differing: new Set() });
+          since.push({ generation, differing: new Set() });
           await change(writer);
+          await using archive = await openArchive(url);
           const after = await answers(url);
           const differing = [...after.keys()].filter((part) => after.get(part) !== before.get(part));
           for (const earlier of since) for (const part of differing) earlier.differing.add(part);
           before = after;
           for (const { generation, differing } of since) {
-            const { changes } = await read(url, generation);
+            const { changes } = await archive.changes(generation);
             if (changes !== 'everything') expect(parts(changes).sort()).toEqual([...differing].sort());
             // A takedown erases only users who are gone, and former names.
-            const { changes: kept, lacksGone } = await read(url, generation, { findsGone: true });
+            const { changes: kept, lacksGone } = await archive.changes(generation, { findsGone: true });
             const isHere = (part: string) => after.get(part.replace(/list$/, 'profile')) !== 'undefined';
             const found = parts(kept as readonly Change[]);
             const expected = lacksGone ? [...differing].filter(isHere) : [...differing];
             expect((lacksGone ? found.filter(isHere) : found).sort()).toEqual(expected.sort());
             expect(lacksGone === true).toBe(changes === 'everything');
           }
+          ({ generation } = await archive.changes(undefined));
         }
       }),
       { numRuns: RUNS },
