@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { memoryFolder } from './support/memory-folder.ts';
 
 const { node } = process.versions;
 if (Number(node.split('.')[0]) < 24)
@@ -27,6 +28,8 @@ const ALONE = globSync('test/**/*.test.ts', { cwd: ROOT })
   .filter((name) => /\bvi\.mock\(|support\/more-\w+\.ts'/.test(readFileSync(`${ROOT}/${name}`, 'utf8')));
 const SLOW = ['test/**/*.slow.test.ts'];
 const TORTURE = ['test/torture/*.test.ts'];
+/** The slow tests use a disk. */
+const IN_MEMORY = { TMPDIR: memoryFolder() };
 
 export default defineConfig({
   test: {
@@ -50,9 +53,10 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...SLOW, ...TORTURE, ...ALONE],
           isolate: false,
+          env: IN_MEMORY,
         },
       },
-      { extends: true, test: { name: 'quick-alone', include: ALONE } },
+      { extends: true, test: { name: 'quick-alone', include: ALONE, env: IN_MEMORY } },
       { extends: true, test: { name: 'slow', include: SLOW } },
       {
         extends: true,

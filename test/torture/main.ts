@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { memoryFolder } from '../support/memory-folder.ts';
 import type { Request, Sum } from './inject.ts';
 import { BESIDE_SERVERS, COMMANDS } from './scenarios.ts';
 import { buildShim } from './shim.ts';
@@ -26,7 +27,7 @@ export async function torture(
   shim: string,
   options: Omit<Request, 'scenario' | 'work'>,
 ): Promise<Sum> {
-  const work = mkdtempSync(join(tmpdir(), 'vitrine-torture-'));
+  const work = mkdtempSync(join(memoryFolder(), 'vitrine-torture-'));
   const request: Request = { scenario, work, ...options };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'inject.ts'), JSON.stringify(request)], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LD_PRELOAD: shim },
