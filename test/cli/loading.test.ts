@@ -58,7 +58,7 @@ test.each<[args: string, most: number, absent: readonly string[]]>([
   ['--version', 40, HEAVY],
   ['print nginx', 75, HEAVY],
   ['help serve', 70, HEAVY],
-  ['changes', 330, ['undici', 'fastify', 'pino', 'pg', 'src/import/formats']],
+  ['changes', 335, ['undici', 'fastify', 'pino', 'pg', 'src/import/formats']],
   ['export', 335, ['undici', 'fastify', 'pino', 'pg', 'src/import/formats']],
 ])('%s loads at most %i modules', async (args, most, absent) => {
   expectLoaded(await listLoaded(args.split(' ')), most, absent);
