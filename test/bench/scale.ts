@@ -107,6 +107,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
     await measurePostgres(column, folder, {
       'import: CPU with the server, memory of the command': ['import', records],
       'update of 1%: CPU with the server': ['import', night],
+      'check: CPU with the server': ['check'],
       'takedown of one user: CPU with the server': ['takedown', '--family', 'portfolio', user],
     });
   return column;
