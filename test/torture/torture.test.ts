@@ -18,14 +18,18 @@ if ('reason' in shim) console.warn(`skipped: ${shim.reason}`);
 /** Servers take longer: a third of them each day. */
 const servers = BESIDE_SERVERS.filter((_, nth) => nth % 3 === today() % 3);
 
-test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])('%s', async (scenario) => {
-  const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
-    seed: Number(process.env.TORTURE_SEED ?? today()),
-    seconds: 3,
-  });
-  expect(violations.join('\n')).toBe('');
-  expect(injected).toBeGreaterThan(0);
-});
+test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])(
+  '%s',
+  async (scenario) => {
+    const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
+      seed: Number(process.env.TORTURE_SEED ?? today()),
+      seconds: 3,
+    });
+    expect(violations.join('\n')).toBe('');
+    expect(injected).toBeGreaterThan(0);
+  },
+  900_000,
+);
 
 test.runIf('path' in shim)(
   'a fault hits the kind of call that was planned, also if another one came first',
