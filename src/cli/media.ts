@@ -136,8 +136,8 @@ const createCheck = (context: CommandContext): Command =>
     });
 
 const PRUNE_HELP = `
-The first run only notes which copies no record names. A run that comes later than --grace removes them, unless a
-record names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
+A copy stays for the hours of --grace after the last record that named it. So an import that is under way may name it
+again. The folder must belong to this database alone.
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
 const PRUNE_RESULT = '`files`, `bytes`, `forgotten` addresses, `waiting` files';

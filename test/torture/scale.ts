@@ -1,7 +1,7 @@
 // Commands that change a little, over 1, 10 and 100 times the data: what they cost follows the change. CPU differs from run to run,
 // so bytes that are read tell whether something reads everything.
 import { once } from 'node:events';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, type Raw, writeRecords } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
@@ -128,6 +128,22 @@ async function fetchArgs(folder: string): Promise<string[]> {
   return fetch;
 }
 
+const PICTURES = ['avatar', 'avatar_large', 'cover_image', 'cover_large', 'photo', 'video_thumbnail'];
+/** A copy of each picture. Only the database knows of them. */
+const COPY_ALL = `
+  INSERT INTO media (url, file, bytes) SELECT url, printf('%064x.gif', row_number() OVER ()), 1 FROM (
+    SELECT value AS url FROM (SELECT record FROM profiles UNION ALL SELECT record FROM items) AS records, json_each(record)
+    WHERE key IN ('${PICTURES.join("', '")}') AND value <> '')`;
+
+/** A takedown before it has found out who names which picture, as a fetch does. */
+async function takedownWithPictures(folder: string): Promise<string[]> {
+  executeSql(join(folder, 'site.db'), COPY_ALL);
+  mkdirSync(join(folder, 'site.db.media'));
+  const takedown = (user: number) => ['takedown', ...database(folder), '--family', 'microblog', nameOf(user)];
+  await done(takedown(8));
+  return takedown(7);
+}
+
 export const SCALES: readonly ScaleCase[] = [
   { title: 'import of ten users', unit: 200, args: importTen },
   {
@@ -140,6 +156,7 @@ export const SCALES: readonly ScaleCase[] = [
     unit: 200,
     args: (folder) => ['takedown', ...database(folder), '--family', 'microblog', nameOf(7)],
   },
+  { title: 'takedown of one user with copied pictures', unit: 200, args: takedownWithPictures },
   {
     title: 'changes',
     unit: 200,

@@ -73,7 +73,7 @@ export function createArchive(
      * page by page, and holds no transaction.
      */
     copies: (after: string, unmeasured = false) => copies(db, after, unmeasured),
-    fetchStart: () => readFetchStart(db),
+    fetchStart: (files: boolean) => readFetchStart(db, files),
     /**
      * The addresses of pictures in records, with `files` of other files too, and what is known of each. With `since`, of users who
      * changed since that generation, and those without a copy: such an address may come several times.
@@ -167,7 +167,7 @@ async function* media({ rows }: Rows, query: string): AsyncGenerator<OriginalSta
 async function* originalsSince(db: Rows, files: boolean, since: number) {
   for (const [family, users] of await changedUsers(db, since))
     for (const ids of pages(users)) yield* media(db, originals(db.member, files, { family, ids }));
-  yield* media(db, missingOriginals(since, files));
+  yield* media(db, missingOriginals(files));
 }
 
 const COPIES_AT_ONCE = 500;

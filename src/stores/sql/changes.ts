@@ -64,6 +64,11 @@ export const knowsGeneration = async (db: Rows, since: number, current: number):
 export const wasChanged = (since: number, withOldItems = true) =>
   `(profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''})`;
 
+/** The SQL for users who are here and changed since a generation. */
+export const selectChanged = (since: number, id = 'profiles.id') => `
+  SELECT profiles.family, ${id} FROM changes CROSS JOIN profiles
+  WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key AND ${wasChanged(since)}`;
+
 /** Those that replaced this generation or a later one. */
 export async function listChanges(
   db: Rows,

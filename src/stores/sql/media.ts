@@ -1,14 +1,14 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { FAMILIES, findKind, KIND_NAMES, KINDS } from '../../records/kinds.ts';
-import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
+import { FAMILIES, findKind } from '../../records/kinds.ts';
+import { noStep, UNKNOWN_SIZE } from '../steps.ts';
+import { clearNamed, fileNames, markFiled, seconds } from './media-names.ts';
 import {
   copiedMembers,
   MEDIA_URL,
   type MeasuredCopy,
   type SmallPicture,
-  selectMember,
   writeSmall,
 } from './media-statements.ts';
 import { repairContents, repairListed } from './soundness.ts';
@@ -47,11 +47,11 @@ export interface PrunedCopies {
 
 /**
  * $1: the original address; $2: the copy; $3: its size; $4: why there is none; $5: the host that was refused, which stays until a
- * whole run has looked at everything. A failure does not replace a copy, which may lie in another folder than was given.
+ * whole run has looked at everything. Whether a record still names it is found out later. A failure does not replace a copy, which may lie in another folder than was given.
  */
-const SAVE = `
-  INSERT INTO media (url, file, bytes, reason, refused)
-  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''))
+const save = (db: SqlAdapter) => `
+  INSERT INTO media (url, file, bytes, reason, refused, unnamed_since)
+  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''), ${seconds(db)})
   ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
     refused = coalesce(excluded.refused, media.refused),
     ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
@@ -70,7 +70,7 @@ export async function saveOriginals(
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
   for (const { url, file, bytes, reason, refused, facts } of entries) {
-    await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '', refused ?? '']);
+    await db.run(save(db), [url, file ?? '', String(bytes), reason ?? '', refused ?? '']);
     if (file === null) continue;
     if (facts !== undefined) await saveFacts(db, file, facts);
     else await db.run(SHARE_FACTS, [url, file]);
@@ -109,13 +109,14 @@ export async function relink(
   advance: () => Promise<void>,
   isPartial = false,
 ): Promise<number> {
+  await fileNames(db);
   const marked = await markUsers(db, mediaUrl, isPartial);
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
-  await db.run(`DELETE FROM media_missing WHERE is_file IN (0, 1) AND url IN (
-    SELECT url FROM media WHERE ${IS_UNLINKED})`);
   await db.run(`UPDATE media SET linked_file = file, refused = NULL WHERE ${IS_UNLINKED}`);
   const rebuilt = await (isPartial ? repairListed(db) : repairContents(db));
-  if (marked + rebuilt > 0) await advance();
+  if (marked + rebuilt === 0) return rebuilt;
+  await advance();
+  await markFiled(db);
   return rebuilt;
 }
 
@@ -139,18 +140,13 @@ async function markUsers(db: SqlAdapter, mediaUrl: string, isPartial: boolean): 
   return marked;
 }
 
-const IS_NAMED = 'EXISTS (SELECT 1 FROM named_urls WHERE named_urls.url = media.url)';
-
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
 export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedCopies> {
-  const now = Math.floor(Date.now() / 1000);
-  await fillNamed(db, onStep);
+  onStep('looking for pictures in records', UNKNOWN_SIZE);
+  await fileNames(db);
+  await clearNamed(db);
   onStep('forgetting copies that no record names', UNKNOWN_SIZE);
-  await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
-  await db.run(`UPDATE media SET unnamed_since = $1 WHERE unnamed_since IS NULL AND NOT ${IS_NAMED}`, [
-    String(now),
-  ]);
-  const forgotten = await db.run('DELETE FROM media WHERE unnamed_since <= $1', [String(now - grace)]);
+  const forgotten = await db.run(`DELETE FROM media WHERE unnamed_since <= ${seconds(db)} - ${grace}`);
   return {
     forgotten,
     waiting: await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL'),
@@ -163,14 +159,4 @@ export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Pr
     'SELECT url FROM named_urls WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named_urls.url)',
   );
   return (await Array.fromAsync(unknown)).map(([name]) => name);
-}
-
-async function fillNamed(db: SqlAdapter, onStep: StepListener): Promise<void> {
-  for (const kind of KIND_NAMES)
-    for (const name of copiedMembers(kind)) {
-      onStep(`copies that ${KINDS[kind].plural} name as ${name}`, UNKNOWN_SIZE);
-      await db.run(`
-        INSERT INTO named_urls SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
-        WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`);
-    }
 }

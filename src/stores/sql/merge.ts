@@ -22,6 +22,7 @@ import {
   type Tallies,
   type Tally,
 } from './load.ts';
+import { seconds } from './media-names.ts';
 import { HAS_COPIES, namedCopies, servedRecord } from './media-statements.ts';
 import {
   COUNT_CHANGED,
@@ -33,7 +34,6 @@ import {
 } from './merge-statements.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
-import { settleStaged } from './unnamed-copies.ts';
 
 /** Undefined when the import is refused for misfits; the caller then rolls back. */
 export async function merge(
@@ -69,9 +69,6 @@ export async function merge(
     onStep(items);
     const moved = await move(db, statements.items, replace);
     tallies[findKind(family, 'item')] = { ...moved, takenDown: takenDown.items };
-    onStep('pictures');
-    await settleStaged(db, findKind(family, 'profile'), statements.profileKind);
-    await settleStaged(db, findKind(family, 'item'), statements.itemKind);
     const removals = [
       countRemoval(findKind(family, 'profile'), profiles),
       countRemoval(findKind(family, 'item'), moved),
@@ -144,7 +141,8 @@ export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void
 async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
   if (!(await hasCopies(db))) return;
   for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
-    for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
+    for (const statement of namedCopies(kind, stagedKind(kind), db.member, seconds(db)))
+      await db.run(statement);
 }
 
 const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;

@@ -11,7 +11,7 @@ import { readTakedowns } from '../sql/archive.ts';
 import { forgetChanges, keepsNames } from '../sql/changes.ts';
 import type { RemovalCounts } from '../sql/removal.ts';
 import { addMark, adoptTakedowns } from '../sql/takedown-changes.ts';
-import { DOUBT_ALL, removeUnnamed } from '../sql/unnamed-copies.ts';
+import { removeUnnamed } from '../sql/unnamed-copies.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
@@ -149,8 +149,7 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
         INSERT OR IGNORE INTO main.takedown_salts SELECT * FROM copy.takedown_salts;
         INSERT OR IGNORE INTO main.takedowns SELECT * FROM copy.takedowns;
         INSERT OR IGNORE INTO main.takedown_marks (mark) SELECT mark FROM copy.takedown_marks;
-        UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine);
-        ${DOUBT_ALL}`);
+        UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine)`);
     // No database that has the marks of one of the two has the takedowns of both.
     if (erases) await addMark(store);
     const removed = isNew ? await adoptTakedowns(store, list) : NOTHING;

@@ -77,7 +77,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   report.step('looking for pictures in records', UNKNOWN_SIZE);
   const archive = await openArchive(options.database);
   const saver = createSaver(options.writer, await archive.takedownsMark());
-  const scope = findScope(await archive.fetchStart(), options);
+  const scope = findScope(await archive.fetchStart(options.files), options);
   using quota = openQuota(folder, options.mediaQuota, isEverything(scope));
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, scope, quota, outcomes, saver };
@@ -199,7 +199,7 @@ async function fetchAndLink(fetch: Fetch): Promise<number> {
     options.onLinking?.();
     fetch.report.step('linking the copies', UNKNOWN_SIZE);
     const whole = isWhole ? scope : undefined;
-    relinked = await options.writer.finishFetch({ since: scope.since, mediaUrl: options.mediaUrl, whole });
+    relinked = await options.writer.finishFetch({ ...options, since: scope.since, whole });
   }
   return relinked;
 }

@@ -1,0 +1,209 @@
+// Who names which picture: whatever was written before, a takedown and `media prune` remove what no record names, and nothing else.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isPostgresUrl } from '../../src/config/database-url.ts';
+import { importFiles } from '../../src/import/import.ts';
+import { FAMILIES, type Family, KIND_NAMES } from '../../src/records/kinds.ts';
+import { checkDatabase, openWriter } from '../../src/stores/open.ts';
+import { copiedMembers } from '../../src/stores/sql/media-statements.ts';
+import type { Writer } from '../../src/stores/writer.ts';
+import { ndjson } from '../support/files.ts';
+import { change, executeSql, exported, readMedia, saveOriginals } from '../support/importing.ts';
+import { blog, folio, post, shot } from '../support/records.ts';
+import { addRecords, databaseOf, storeName } from '../support/rig.ts';
+
+const MEDIA = 'https://m.example';
+const copyName = (digit: number) => `${String(digit).repeat(64)}.png`;
+const copy = (url: string, nr = 1) => ({ url, file: copyName(nr), bytes: 1, reason: null });
+const USERS = ['ada', 'bob', 'cy'];
+// Two of them have the same copy, and one is the address of a copy.
+const PICTURES = ['1', '2', '3', '4'].map((name) => `https://old.example/${name}`);
+const ENTRIES = PICTURES.map((url, nr) =>
+  nr === 3 ? { url, file: null, bytes: 0, reason: 'gone' } : copy(url, nr % 2),
+);
+
+const picture = fc.constantFrom('', ...PICTURES, `${MEDIA}/${copyName(1)}`);
+const id = fc.integer({ min: 1, max: USERS.length });
+const record = fc.oneof(
+  fc
+    .record({ make: fc.constantFrom(blog, folio), id, avatar: picture, cover_image: picture, bio: picture })
+    .map(({ make, id, ...members }) => make(id, USERS[id - 1] as string, members)),
+  fc
+    .record({ nr: fc.integer({ min: 1, max: 20 }), user: id, photo: picture, url_audio: picture })
+    .map(({ nr, user, ...members }) => post(nr, user, members)),
+  fc
+    .record({ nr: fc.integer({ min: 1, max: 20 }), user: id, image: picture, attachment: picture })
+    .map(({ nr, user, ...members }) => shot(nr, user, members)),
+);
+const family = fc.constantFrom<Family>(...FAMILIES);
+
+type Step = (writer: Writer, url: string) => Promise<void>;
+
+async function load(writer: Writer, records: readonly object[], replace: boolean): Promise<void> {
+  const stdin = (async function* () {
+    yield Buffer.from(ndjson(...records));
+  })();
+  const options = { replace, skipInvalid: true, out: { write() {} }, stdin };
+  await importFiles(writer, { files: ['-'], ...options });
+}
+
+const MEMBERS = [...new Set(KIND_NAMES.flatMap(copiedMembers))];
+
+/** The addresses that are known and that a record names. */
+async function namedOf(url: string, known: readonly string[]): Promise<string[]> {
+  const records = (await exported(url)).map((line) => JSON.parse(line));
+  const named = new Set(records.flatMap((one) => MEMBERS.map((name) => one[name])));
+  return known.filter((address) => named.has(address));
+}
+
+const known = async (url: string) => (await readMedia(url)).entries.map((entry) => entry.url);
+
+/** Does what removes addresses: those that a record names stay, and no others. */
+async function removesUnnamed(url: string, remove: () => Promise<unknown>): Promise<void> {
+  const expected = await namedOf(url, await known(url));
+  await remove();
+  expect(await known(url)).toEqual(expected);
+}
+
+async function cleanUp(writer: Writer, url: string): Promise<void> {
+  const files = async () => (await readMedia(url)).entries.flatMap(({ file }) => file ?? []);
+  const before = new Set(await files());
+  const removed: string[] = [];
+  await removesUnnamed(url, () => writer.cleanUp((names) => void removed.push(...names)));
+  const left = new Set(await files());
+  expect(removed.sort()).toEqual([...before].filter((file) => !left.has(file)).sort());
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ records: fc.array(record, { minLength: 1, maxLength: 8 }), replace: fc.boolean() })
+      .map(
+        ({ records, replace }): Step =>
+          (writer) =>
+            load(writer, records, replace),
+      ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.subarray(ENTRIES, { minLength: 1 }).map(
+      (entries): Step =>
+        (_, url) =>
+          saveOriginals(url, entries),
+    ),
+  },
+  fc.record({ partly: fc.boolean() }).map(
+    ({ partly }): Step =>
+      async (writer, url) => {
+        const since = partly ? 1 : undefined;
+        await writer.finishFetch({ since, mediaUrl: MEDIA, files: false });
+        expect((await checkDatabase(url)).faults).toEqual([]);
+      },
+  ),
+  fc.record({ family, name: fc.constantFrom(...USERS) }).map(
+    ({ family, name }): Step =>
+      async (writer) =>
+        void (await writer.remove(family, name)),
+  ),
+  fc
+    .record({ family, kind: fc.constantFrom('user', 'item'), id, isStopped: fc.boolean() })
+    .map(({ family, kind, id, isStopped }): Step => {
+      const value = kind === 'user' ? (USERS[id - 1] as string) : String(id);
+      const subjects = [{ family, kind: kind as 'user' | 'item', value }] as const;
+      return async (writer, url) => {
+        await writer.takeDown(subjects);
+        await writer.undoTakedowns(subjects);
+        if (!isStopped) await cleanUp(writer, url);
+      };
+    }),
+  fc.constant<Step>((writer, url) => removesUnnamed(url, () => writer.pruneCopies(0))),
+  fc.constant<Step>(async (writer) => void (await writer.relink(MEDIA))),
+);
+
+const RUNS = storeName() === 'SQLite' ? 15 : 5;
+
+describe(`names of pictures in ${storeName()}`, () => {
+  test('a takedown and a prune remove all copies that no record names, and no others', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {
+        const url = await databaseOf(blog(1, 'ada', { avatar: PICTURES[0] }));
+        await using writer = await openWriter(url);
+        for (const change of steps) await change(writer, url);
+        await cleanUp(writer, url);
+        expect((await checkDatabase(url)).faults).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  const [A, B] = ['a', 'b'].map((name) => `https://old.example/${name}`) as [string, string];
+  const link = { mediaUrl: MEDIA, files: false, since: undefined };
+
+  /** A store with these records and a copy of both pictures, after a fetch. */
+  async function fetched(...records: object[]): Promise<string> {
+    const url = await databaseOf(...records);
+    await saveOriginals(url, [copy(A), copy(B)]);
+    await change(url, (writer) => writer.finishFetch(link));
+    return url;
+  }
+
+  /** What is known after the takedown of a user. */
+  async function leftOf(url: string, user: string): Promise<string[]> {
+    await change(url, async (writer) => {
+      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: user }]);
+      await writer.cleanUp(() => {});
+    });
+    return await known(url);
+  }
+
+  test('a user may name another address of the same copy, which changes no answer', async () => {
+    const url = await fetched(folio(1, 'ada', { avatar: A }), folio(2, 'bob', { avatar: B }));
+    await addRecords(url, folio(1, 'ada', { avatar: B }));
+    expect(await leftOf(url, 'bob')).toEqual([B]);
+  });
+
+  test('an item takes its picture to another user', async () => {
+    const users = [folio(1, 'ada'), folio(2, 'bob', { avatar: B })];
+    const url = await fetched(...users, shot(1, 1, { image: A }));
+    await addRecords(url, shot(1, 2, { image: A }));
+    expect(await leftOf(url, 'bob')).toEqual([]);
+  });
+
+  test('an address in a text names no picture', async () => {
+    const url = await fetched(folio(1, 'ada', { avatar: A, cover_image: B }), folio(2, 'bob'));
+    await addRecords(url, folio(1, 'ada', { bio: A, cover_image: B }));
+    expect(await leftOf(url, 'bob')).toEqual([B]);
+  });
+
+  test('a picture stays that another item of the user names', async () => {
+    const url = await fetched(
+      folio(1, 'ada'),
+      folio(2, 'bob'),
+      shot(1, 1, { image: A, attachment: B }),
+      shot(2, 1, { image: A }),
+    );
+    await addRecords(url, shot(1, 1));
+    expect(await leftOf(url, 'bob')).toEqual([A]);
+  });
+
+  test('a fetch that was killed has copied the picture of a user who is gone', async () => {
+    const url = await fetched(folio(1, 'ada', { avatar: A, cover_image: B }), folio(2, 'bob'));
+    await addRecords(url, folio(3, 'cy', { avatar: PICTURES[0] }));
+    await saveOriginals(url, [copy(PICTURES[0] as string)]);
+    await change(url, (writer) => writer.remove('portfolio', 'cy'));
+    expect(await leftOf(url, 'bob')).toEqual([A, B]);
+  });
+
+  test('a takedown reads no record of users who did not change', async () => {
+    const url = await fetched(folio(1, 'ada', { avatar: A }), folio(2, 'bob', { avatar: B, cover_image: A }));
+    if (isPostgresUrl(url)) return;
+    // Behind the program's back: a command that read the record would find that it names another picture.
+    executeSql(
+      url,
+      `DROP TRIGGER profile_unnamed; DROP TRIGGER profile_names_other;
+       UPDATE profiles SET record = replace(record, 'old.example', 'odd.example') WHERE id = 1`,
+    );
+    expect(await leftOf(url, 'bob')).toEqual([A]);
+  });
+});
