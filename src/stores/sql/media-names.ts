@@ -9,8 +9,9 @@ import { countRows, type SqlAdapter } from './sql-adapter.ts';
 /** Its name among the subscribers. */
 const NAMES = 'media names';
 
-export const IS_NAMED = 'EXISTS (SELECT 1 FROM media_names WHERE media_names.url = media.url)';
-export const IS_UNNAMED = `unnamed_since IS NOT NULL AND NOT ${IS_NAMED}`;
+/** With LIMIT, PostgreSQL looks each address up, and does not read the whole table. */
+export const IS_NAMED = '(SELECT 1 FROM media_names WHERE media_names.url = media.url LIMIT 1) IS NOT NULL';
+export const IS_UNNAMED = `unnamed_since IS NOT NULL AND NOT (${IS_NAMED})`;
 
 /** The SQL for the time, as `unnamed_since` has it. */
 export const seconds = (db: SqlAdapter) => `${db.now} / 1000000`;
@@ -29,10 +30,10 @@ export async function fileNames(db: SqlAdapter): Promise<void> {
     SELECT url, family, id, is_file FROM (${named}) AS named
     WHERE url <> '' AND octet_length(url) <= ${LONGEST_URL} ORDER BY url, family, id, is_file
     ON CONFLICT DO NOTHING`);
-  await db.countForPlanner('media_names', filed);
+  await db.countForPlanner('media, media_names', filed);
   if (!isKnown)
     await db.run(
-      `UPDATE media SET unnamed_since = ${seconds(db)} WHERE unnamed_since IS NULL AND NOT ${IS_NAMED}`,
+      `UPDATE media SET unnamed_since = ${seconds(db)} WHERE unnamed_since IS NULL AND NOT (${IS_NAMED})`,
     );
   await markFiled(db);
 }
@@ -44,8 +45,12 @@ export const markFiled = async (db: SqlAdapter) =>
 const GENERATION = 'SELECT generation FROM vitrine';
 
 /** Addresses that a record names are no longer doubtful. */
-export const clearNamed = (db: SqlAdapter) =>
-  db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
+export async function clearNamed(db: SqlAdapter): Promise<void> {
+  const cleared = await db.run(
+    `UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`,
+  );
+  await db.countForPlanner('media', cleared);
+}
 
 /** Longer addresses are never asked for, and indexes take none. */
 const LONGEST_URL = 2048;

@@ -41,6 +41,8 @@ async function removeCopies(db: SqlAdapter, removeFiles: RemoveFiles): Promise<n
   await db.run(
     `INSERT INTO named_urls SELECT url FROM media WHERE ${IS_UNNAMED} ORDER BY url LIMIT ${COPIES_AT_ONCE}`,
   );
+  // Without this, PostgreSQL reads all copies even for one picture.
+  await db.run('ANALYZE named_urls');
   // A file that has another address as well stays as long as that does.
   const files = await Array.fromAsync(
     db.rows<[string]>(`
