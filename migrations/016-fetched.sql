@@ -1,23 +1,5 @@
 -- What `vitrine media fetch` needs so that it looks only at what changed (src/stores/sql/fetches.ts).
 
--- Addresses that have no copy, with the users that name them. Those that were refused are left out: there may be as many as records.
-CREATE TABLE media_missing (
-  is_file INTEGER NOT NULL, -- 1: an attachment or audio, which only --files fetches
-  url TEXT NOT NULL,
-  family TEXT NOT NULL,
-  id INTEGER NOT NULL, -- of the user
-  PRIMARY KEY (is_file, url, family, id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX media_missing_by_user ON media_missing (family, id);
-
--- No address of a record that was taken down may stay. The next fetch looks at its user anyway.
-CREATE TRIGGER missing_of_profile_gone AFTER DELETE ON profiles BEGIN
-  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.id;
-END;
-CREATE TRIGGER missing_of_item_gone AFTER DELETE ON items BEGIN
-  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.owner;
-END;
-
 -- Counts how often pages learned something else of a copy that was linked before.
 ALTER TABLE vitrine ADD COLUMN measured INTEGER NOT NULL DEFAULT 0;
 

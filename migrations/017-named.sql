@@ -1,14 +1,11 @@
 -- Who names which picture, so that what a takedown leaves without a record is found without reading all records
--- (src/stores/sql/media-names.ts). It takes the place of lists of what may be unnamed and of what has no copy.
+-- (src/stores/sql/media-names.ts). It takes the place of a list of what may be unnamed.
 
 DROP TRIGGER profile_unnamed;
 DROP TRIGGER profile_gone;
 DROP TRIGGER item_unnamed;
 DROP TRIGGER item_gone;
 DROP TABLE media_doubts;
-DROP TRIGGER missing_of_profile_gone;
-DROP TRIGGER missing_of_item_gone;
-DROP TABLE media_missing;
 
 -- The addresses in records. Triggers remove what a record names no more. What a new or changed record names is filed later.
 CREATE TABLE media_names (

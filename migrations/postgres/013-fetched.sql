@@ -1,29 +1,5 @@
 -- What `vitrine media fetch` needs so that it looks only at what changed (src/stores/sql/fetches.ts).
 
--- Addresses that have no copy, with the users that name them. Those that were refused are left out: there may be as many as records.
-CREATE TABLE media_missing (
-  is_file integer NOT NULL, -- 1: an attachment or audio, which only --files fetches
-  url text COLLATE "C" NOT NULL,
-  family text NOT NULL,
-  id bigint NOT NULL, -- of the user
-  PRIMARY KEY (is_file, url, family, id)
-);
-CREATE INDEX media_missing_by_user ON media_missing (family, id);
-
--- No address of a record that was taken down may stay. The next fetch looks at its user anyway.
-CREATE FUNCTION forget_missing_of_profile() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.id;
-  RETURN NULL;
-END $$;
-CREATE FUNCTION forget_missing_of_item() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM media_missing WHERE family = OLD.family AND id = OLD.owner;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER missing_of_profile_gone AFTER DELETE ON profiles FOR EACH ROW EXECUTE FUNCTION forget_missing_of_profile();
-CREATE TRIGGER missing_of_item_gone AFTER DELETE ON items FOR EACH ROW EXECUTE FUNCTION forget_missing_of_item();
-
 -- Counts how often pages learned something else of a copy that was linked before.
 ALTER TABLE vitrine ADD COLUMN measured bigint NOT NULL DEFAULT 0;
 
@@ -37,16 +13,3 @@ UPDATE media SET (width, height, color, small) = (
 WHERE file IS NOT NULL AND width IS NULL;
 CREATE INDEX media_unmeasured ON media (file)
   WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
-
--- Roles that may read the items may read this.
-DO $$
-DECLARE
-  reader text;
-BEGIN
-  FOR reader IN
-    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
-    FROM pg_class, aclexplode(relacl) WHERE oid = 'items'::regclass AND privilege_type = 'SELECT'
-  LOOP
-    EXECUTE 'GRANT SELECT ON media_missing TO ' || reader;
-  END LOOP;
-END $$;

@@ -1,8 +1,8 @@
 -- Who names which picture, so that what a takedown leaves without a record is found without reading all records
--- (src/stores/sql/media-names.ts). It takes the place of lists of what may be unnamed and of what has no copy.
+-- (src/stores/sql/media-names.ts). It takes the place of a list of what may be unnamed.
 
-DROP FUNCTION doubt_media, forget_missing_of_profile, forget_missing_of_item CASCADE;
-DROP TABLE media_doubts, media_missing;
+DROP FUNCTION doubt_media CASCADE;
+DROP TABLE media_doubts;
 
 -- The addresses in records. Triggers remove what a record names no more. What a new or changed record names is filed later.
 CREATE TABLE media_names (
