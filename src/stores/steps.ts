@@ -18,4 +18,7 @@ export type StepListener = (name: string, size?: StepSize) => void;
 /** For a step of unknown size, such as what a PostgreSQL server does. */
 export const UNKNOWN_SIZE: StepSize = { bytes: Number.POSITIVE_INFINITY };
 
+/** Called with what share of the work is done. */
+export type ShareListener = (share: number) => void;
+
 export const noStep: StepListener = () => {};

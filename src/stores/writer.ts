@@ -14,6 +14,7 @@ import {
   listChanges,
   markDelivered,
   markUnreached,
+  readGeneration,
   readPending,
 } from './sql/changes.ts';
 import { repairCounts } from './sql/counts.ts';
@@ -31,12 +32,12 @@ import type { MeasuredCopy } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
 import { repairBodies, repairContents } from './sql/soundness.ts';
-import { countRows, type SqlAdapter } from './sql/sql-adapter.ts';
+import type { Change, SqlAdapter } from './sql/sql-adapter.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
-import { type RemoveFiles, removeUnnamed, type ShareListener } from './sql/unnamed-copies.ts';
+import { type CopiesStep, type RemoveFiles, removeUnnamed } from './sql/unnamed-copies.ts';
 import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
-import { noStep, type StepListener } from './steps.ts';
+import { noStep, type ShareListener, type StepListener } from './steps.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -46,8 +47,7 @@ interface StoreAccess {
   load(options: LoadOptions): Awaitable<Load>;
   /** Outside of transactions. */
   readonly adapter: SqlAdapter;
-  /** Runs an action in a transaction with the work tables of an import. */
-  change<T>(action: Action<T>): Promise<T>;
+  readonly change: Change;
   /** Overwrites copies of what was deleted; what stays of them and why, as a sentence. */
   readonly eraseTraces?: (onShare?: ShareListener) => Awaitable<string | undefined>;
   /** That earlier versions have left deleted data in unused space, as a sentence. */
@@ -55,7 +55,7 @@ interface StoreAccess {
   close(): Awaitable<void>;
 }
 
-export type CleanUpListener = (step: 'pictures' | 'unused space', share: number) => void;
+export type CleanUpListener = (step: CopiesStep | 'erasing unused space', share: number) => void;
 
 export interface TakedownOptions {
   /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
@@ -97,8 +97,8 @@ function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTr
       removeFiles: RemoveFiles,
       onShare: CleanUpListener = () => {},
     ): Promise<string | undefined> {
-      await removeUnnamed(change, removeFiles, (share) => onShare('pictures', share));
-      return await eraseTraces((share) => onShare('unused space', share));
+      await removeUnnamed(change, removeFiles, onShare);
+      return await eraseTraces((share) => onShare('erasing unused space', share));
     },
     /** That earlier versions have left deleted data in unused space, as a sentence. */
     describeTraces,
@@ -162,7 +162,7 @@ const withNewGeneration =
 const asTakedown =
   <Result extends RemovalCounts>(action: Action<Result>, keepNames: boolean) =>
   async (db: SqlAdapter) => {
-    const before = await countRows(db, 'SELECT generation FROM vitrine');
+    const before = await readGeneration(db);
     const result = await action(db);
     const changes = before === 0 ? [] : await listChanges(db, before);
     await advance(db, 'generation > 0');
@@ -200,7 +200,7 @@ export async function importStaged(db: SqlAdapter, options: LoadOptions, ending:
     0,
   );
   onStep('words of names');
-  if ((await countRows(db, 'SELECT generation FROM vitrine')) === 0) await db.run(FILL_WORDS);
+  if ((await readGeneration(db)) === 0) await db.run(FILL_WORDS);
   onStep('changes');
   // The first import counts even when it was empty: with it the database is ready to be served.
   await advance(db, changes > 0 ? 'true' : 'generation = 0');

@@ -1,4 +1,5 @@
 // Who names which picture: whatever was written before, a takedown and `media prune` remove what no record names, and nothing else.
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
@@ -7,7 +8,7 @@ import { FAMILIES, type Family, KIND_NAMES } from '../../src/records/kinds.ts';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
 import { copiedMembers } from '../../src/stores/sql/media-statements.ts';
 import type { Writer } from '../../src/stores/writer.ts';
-import { ndjson } from '../support/files.ts';
+import { ndjson, PROGRAM } from '../support/files.ts';
 import { change, executeSql, exported, readMedia, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { addRecords, databaseOf, storeName } from '../support/rig.ts';
@@ -193,6 +194,29 @@ describe(`names of pictures in ${storeName()}`, () => {
     await saveOriginals(url, [copy(PICTURES[0] as string)]);
     await change(url, (writer) => writer.remove('portfolio', 'cy'));
     expect(await leftOf(url, 'bob')).toEqual([A, B]);
+  });
+
+  test('a takedown that must read all records lets other writers in between', async () => {
+    const users = Array.from({ length: 5001 }, (_, nr) => blog(nr + 1, `user${nr + 1}`));
+    const url = await databaseOf(...users);
+    await saveOriginals(
+      url,
+      PICTURES.map((address, nr) => copy(address, nr)),
+    );
+    await using writer = await openWriter(url);
+    const seen = new Set<string>();
+    await writer.cleanUp(
+      () => {},
+      (step) => {
+        if (seen.has(step)) return;
+        // At the beginning of each step, a user who was looked at already names a picture that no record named.
+        const late = blog(1 + seen.size, `user${1 + seen.size}`, { avatar: PICTURES[seen.size] });
+        const args = [PROGRAM, 'import', '--database-url', url, '-'];
+        if (seen.add(step).size <= 2) execFileSync(process.execPath, args, { input: ndjson(late) });
+      },
+    );
+    expect([...seen].slice(0, 2)).toEqual(['looking for pictures in records', 'removing pictures']);
+    expect(await known(url)).toEqual(PICTURES.slice(0, 2));
   });
 
   test('a takedown reads no record of users who did not change', async () => {

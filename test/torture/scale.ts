@@ -135,7 +135,7 @@ const COPY_ALL = `
     SELECT value AS url FROM (SELECT record FROM profiles UNION ALL SELECT record FROM items) AS records, json_each(record)
     WHERE key IN ('${PICTURES.join("', '")}') AND value <> '')`;
 
-/** A takedown before it has found out who names which picture, as a fetch does. */
+/** The takedown before it finds out who names which picture. So does a fetch. */
 async function takedownWithPictures(folder: string): Promise<string[]> {
   executeSql(join(folder, 'site.db'), COPY_ALL);
   mkdirSync(join(folder, 'site.db.media'));
@@ -248,7 +248,7 @@ export async function reportScales(words: readonly string[], scale: number): Pro
     );
     console.log([one.title, ...figures, ...faults].join('; '));
   }
-  // The host of pictures keeps the process.
+  // The host of pictures would keep the process alive.
   await cleanUp();
   return isSound;
 }

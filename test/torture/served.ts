@@ -18,10 +18,11 @@ export interface Known {
 
 const answersOf = (server: Pick<Server, 'port'>) => Promise.all(PATHS.map((path) => answerOf(server, path)));
 
-/** The command runs in this process too: while it keeps the process busy, a request may be sent too late, so it is repeated. */
+/** The command runs in this process too. While that is busy, a request may be sent too late, so it is repeated once. */
 async function answerOf(server: Pick<Server, 'port'>, path: string): Promise<string> {
-  const { status, body } = await ask(server, path);
-  return status === 408 ? answerOf(server, path) : `${status} ${body}`;
+  const first = await ask(server, path);
+  const { status, body } = first.status === 408 ? await ask(server, path) : first;
+  return `${status} ${body}`;
 }
 
 /** What a server answers. */

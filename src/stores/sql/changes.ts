@@ -53,6 +53,14 @@ export async function readChangeSet(
   return { generation, changes: await listChanges(db, since, options), lacksGone };
 }
 
+export const readGeneration = (db: Rows) => countRows(db, 'SELECT generation FROM vitrine');
+
+/** As of which generation a subscriber knows the data. Undefined if not all changes since are known. */
+export async function readDelivered(db: Rows, name: string, current: number): Promise<number | undefined> {
+  const since = await countRows(db, `SELECT generation FROM subscribers WHERE name = '${name}'`);
+  return (await knowsGeneration(db, since, current)) ? since : undefined;
+}
+
 /** Whether all changes since a generation are known; `current` is that of the data. */
 export const knowsGeneration = async (db: Rows, since: number, current: number): Promise<boolean> =>
   Number.isSafeInteger(since) &&

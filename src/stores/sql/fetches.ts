@@ -1,7 +1,7 @@
 // What `media fetch` looks at: users with records that changed since the last whole run, and addresses that have no copy.
 
 import { FAMILIES, type Family } from '../../records/kinds.ts';
-import { knowsGeneration, markDelivered, selectChanged } from './changes.ts';
+import { markDelivered, readDelivered, readGeneration, selectChanged } from './changes.ts';
 import { relink } from './media.ts';
 import { clearNamed, fileNames } from './media-names.ts';
 import { MEDIA_URL } from './media-statements.ts';
@@ -28,16 +28,12 @@ const REFUSED_HOSTS = `
     WHERE host IS NOT NULL)
   SELECT host FROM hosts WHERE host IS NOT NULL`;
 
-const GENERATION = 'SELECT generation FROM vitrine';
-
 export async function readFetchStart(db: Rows, files: boolean): Promise<FetchStart> {
-  const generation = await countRows(db, GENERATION);
-  const name = files ? FETCH_FILES : FETCH;
-  const since = await countRows(db, `SELECT generation FROM subscribers WHERE name = '${name}'`);
+  const generation = await readGeneration(db);
   const refused = await Array.fromAsync(db.rows<[string]>(REFUSED_HOSTS));
   return {
     generation,
-    since: (await knowsGeneration(db, since, generation)) ? since : undefined,
+    since: await readDelivered(db, files ? FETCH_FILES : FETCH, generation),
     refused: refused.map(([host]) => host),
   };
 }
@@ -73,7 +69,7 @@ export async function finishFetch(
   { since, mediaUrl, files, whole }: FetchEnd,
   advance: () => Promise<void>,
 ): Promise<number> {
-  const before = await countRows(db, GENERATION);
+  const before = await readGeneration(db);
   await fileNames(db);
   await clearNamed(db);
   const isPartial = since !== undefined && ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
@@ -84,7 +80,7 @@ export async function finishFetch(
     for (const host of whole.asked)
       await db.run('UPDATE media SET refused = NULL WHERE file IS NULL AND refused = $1', [host]);
     // An import that came in between is looked at by the next run.
-    const seen = whole.generation === before ? await countRows(db, GENERATION) : whole.generation;
+    const seen = whole.generation === before ? await readGeneration(db) : whole.generation;
     await markDelivered(db, files ? [FETCH, FETCH_FILES] : [FETCH], seen);
   }
   return relinked;

@@ -29,6 +29,9 @@ export interface SqlAdapter {
   readonly now: string;
 }
 
+/** Runs an action in a transaction with the work tables of an import. */
+export type Change = <T>(action: (db: SqlAdapter) => Promise<T>) => Promise<T>;
+
 export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
 
 export async function firstRow(db: Rows, query: string): Promise<TextRow> {

@@ -1,16 +1,13 @@
 // After a takedown: copies of pictures that no record names any more are removed at once, since an address may hold a name.
 
 import type { Awaitable } from '../reader.ts';
-import { clearNamed, fileNames, IS_NAMED, IS_UNNAMED } from './media-names.ts';
-import { countRows, type SqlAdapter } from './sql-adapter.ts';
+import { clearNamed, fileAllNames, fileNames, IS_NAMED, IS_UNNAMED } from './media-names.ts';
+import { type Change, countRows, type SqlAdapter } from './sql-adapter.ts';
+
+export type CopiesStep = 'looking for pictures in records' | 'removing pictures';
 
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
-
-/** Called with what share of the work is done. */
-export type ShareListener = (share: number) => void;
-
-type Change = <T>(action: (db: SqlAdapter) => Promise<T>) => Promise<T>;
 
 const COPIES_AT_ONCE = 500;
 
@@ -18,17 +15,21 @@ const COPIES_AT_ONCE = 500;
 export async function removeUnnamed(
   change: Change,
   removeFiles: RemoveFiles,
-  onShare: ShareListener,
+  onShare: (step: CopiesStep, share: number) => void,
 ): Promise<void> {
+  if ((await change(countCopies)) === 0) return;
+  await fileAllNames(change, (share) => onShare('looking for pictures in records', share));
   const found = await change(countUnnamed);
   for (let removed = 0, step = found; step > 0; removed += step) {
-    onShare(Math.min(removed / found, 1));
+    onShare('removing pictures', Math.min(removed / found, 1));
     step = await change((db) => removeCopies(db, removeFiles));
   }
 }
 
+const countCopies = (db: SqlAdapter) =>
+  countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one');
+
 async function countUnnamed(db: SqlAdapter): Promise<number> {
-  if ((await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) === 0) return 0;
   await fileNames(db);
   await clearNamed(db);
   return await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL');

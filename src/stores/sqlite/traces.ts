@@ -5,8 +5,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
-import type { ShareListener } from '../sql/unnamed-copies.ts';
-import type { StepListener } from '../steps.ts';
+import type { ShareListener, StepListener } from '../steps.ts';
 import type { OpenDatabase } from './connect.ts';
 import { eraseGaps } from './gaps.ts';
 import { attemptAll, emptyLog, readLoggedPages } from './log.ts';

@@ -45,7 +45,7 @@ export function createTakedownRun({ writer, mediaDir, config, stderr }: Takedown
       using shown = createReport(stderr);
       const left = await writer
         .cleanUp(copies.remove, (step, share) =>
-          shown.show(() => `removed; now what is left of it in ${step}: ${Math.floor(share * 100)}%`),
+          shown.show(() => `removed; now ${step}: ${Math.floor(share * 100)}%`),
         )
         .catch((error: Error) => `${error.message.replace(/\.$/, '')}.`);
       const note = left === undefined ? await writer.describeTraces() : undefined;

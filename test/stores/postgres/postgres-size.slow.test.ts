@@ -139,6 +139,30 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(await takeDownCounting('user5', 'profiles')).toBeLessThan(100);
   });
 
+  test('a takedown reads the copies of its user, and not those of others', async () => {
+    const { database, url } = await imported(2 * USERS);
+    await cluster.primary.sql(
+      `INSERT INTO media (url, file, bytes)
+       SELECT record::json ->> 'avatar', encode(sha256(record::bytea), 'hex') || '.jpg', 1 FROM profiles`,
+      database,
+    );
+    const takeDownWithCopies = async (value: string) => {
+      const removed: string[] = [];
+      const writer = await openWriter(url);
+      await writer.takeDown([{ family: 'microblog', kind: 'user', value }]);
+      await writer.cleanUp((names) => void removed.push(...names));
+      await writer.close();
+      await settled(database);
+      return removed;
+    };
+    // The first one files who names which picture.
+    await takeDownWithCopies('user6');
+    const before = [await pages(database, 'media%'), await pages(database, 'items')] as const;
+    expect(await takeDownWithCopies('user7')).toHaveLength(1);
+    expect((await pages(database, 'media%')) - before[0]).toBeLessThan(500);
+    expect((await pages(database, 'items')) - before[1]).toBeLessThan(300);
+  });
+
   // It took a quarter of a second, whenever the planner expected many rows.
   test('PostgreSQL compiles no query of a command', async () => {
     const { database, url } = await imported(10);
