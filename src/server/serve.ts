@@ -169,14 +169,15 @@ const SILENT_GRACE_MS = 500;
 /** Requests in flight may finish; whatever is open after the grace time is cut. */
 async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace: number): Promise<void> {
   takeOverIdleClose(app.server);
-  const timers = [
-    // First what has arrived is read: on a busy machine that may be the requests of the whole time.
-    setInterval(() => setImmediate(closeRestingConnections, app.server), Math.min(SILENT_GRACE_MS, grace)),
-    setTimeout(() => closeAllConnections(app.server), grace),
-  ];
+  const cut = setTimeout(() => closeAllConnections(app.server), grace);
   await acceptWaiting(app.server, grace / 2);
+  const closeResting = setInterval(
+    // First what has arrived is read: on a busy machine that may be the requests of the whole time.
+    () => setImmediate(closeRestingConnections, app.server),
+    Math.min(SILENT_GRACE_MS, grace),
+  );
   await app.close();
-  for (const timer of timers) clearTimeout(timer);
+  for (const timer of [cut, closeResting]) clearTimeout(timer);
 }
 
 /** Warns if the data was built with another MEDIA_URL. */
