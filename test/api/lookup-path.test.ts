@@ -41,7 +41,7 @@ const TRACE = `
   process.exit();
 `;
 
-test('a lookup takes at most ten hops, 18 files and 50 functions, and the guide names every file', async () => {
+test('a lookup takes at most ten hops, 18 files and 50 functions', async () => {
   const url = await databaseOf(fixture('portfolio.ndjson'));
   const options = { cwd: ROOT, encoding: 'utf8' } as const;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', TRACE, url], options);

@@ -60,7 +60,7 @@ describe('a picture', () => {
     expect(got.body === PARTS.toString('utf8', 65_000, 190_001)).toBe(true);
   });
 
-  test('is not sent for a folder or a link of its name, or by a server of the sample users', async () => {
+  test('is not sent for a folder, a link, or by a server of sample users', async () => {
     const hash = 'ab'.repeat(32);
     mkdirSync(pathOf(`${hash}.gif`), { recursive: true });
     symlinkSync(database, pathOf(`${hash}.png`));
@@ -160,7 +160,7 @@ async function askAndStall(to: LocalServer, file: string) {
 
 const HUGE = Buffer.alloc(32 * 2 ** 20, 7);
 
-test('a file that is removed or cut while it is sent ends the connection, and is logged', async () => {
+test('a file that is cut or removed while it is sent ends the connection', async () => {
   const file = put(database, HUGE);
   const { socket, first } = await askAndStall(server, file);
   renameSync(pathOf(file), `${pathOf(file)}.old`);
@@ -203,7 +203,7 @@ test('a server warns once if records name copies under another URL than MEDIA_UR
     expect(warning).toContain(part);
 });
 
-test('a client that is quiet after its answer does not count as one that does not read', async () => {
+test('a client that is quiet after its response counts as one that reads', async () => {
   const own = await serveHere({ DATABASE_URL: database, KEEP_ALIVE_TIMEOUT: '100ms' });
   const socket = await dial(own);
   const heard = hearOut(socket);

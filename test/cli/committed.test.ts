@@ -114,7 +114,7 @@ test('a takedown that cannot erase what it removed says so, and is reported', as
 test.each([
   ['SQLITE_FULL', 'this needs twice as much free disk space as the file has'],
   ['SQLITE_BUSY', 'another process is writing it'],
-])('a file that cannot be written anew is as it was, and the reason is named: %s', async (code, reason) => {
+])('a file that cannot be replaced stays as it was, with the reason: %s', async (code, reason) => {
   const path = await databaseOf(...RECORDS);
   const exec = Database.prototype.exec;
   vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {

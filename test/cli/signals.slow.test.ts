@@ -193,7 +193,7 @@ test('takedown of a list stops after a part of it', async () => {
   expect(await messages).toMatch(/stopped after \d+ of 50001 users: run the command again/);
 });
 
-test('takedown of a list fails if nothing reads its addresses, and writes them to standard error', async () => {
+test('takedown of a list fails if nobody reads its addresses, and prints them as errors', async () => {
   const people = Array.from({ length: 1500 }, (_, n) => blog(n + 1, `user.${n}`));
   const file = await databaseOf(...people);
   const users = tempFile('gone.txt', people.map((_, n) => `user.${n}\n`).join(''));

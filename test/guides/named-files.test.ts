@@ -62,7 +62,7 @@ describe('files and functions that are named are there', () => {
   });
 });
 
-test('from serve to the SQL of a list there are at most 12 files, each importing the next', () => {
+test("at most 12 files, each importing the next, lead from serve to a list's SQL", () => {
   const shown = /<!-- files: from serve to SQL -->([\s\S]*?)<!-- end -->/.exec(
     readPage('.github/CONTRIBUTING.md'),
   )?.[1];

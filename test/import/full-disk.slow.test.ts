@@ -75,7 +75,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     });
   });
 
-  test('does not undo what a mirror has imported: it says that notes are missing, and the next run asks again', async () => {
+  test('keeps what a mirror imported, says that notes are missing, and asks again next time', async () => {
     const { names, answer } = crowd(90);
     const site = await startSite((request, response) => {
       response.setHeader('etag', `"${'e'.repeat(900)}"`);

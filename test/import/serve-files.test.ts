@@ -45,7 +45,7 @@ test('files are imported when nothing writes to them any more, and once', async 
   expect(handled).toEqual(['whole']);
 });
 
-test('files that cannot be reached for a moment while they are imported are imported after all', async () => {
+test('files that are out of reach for a moment are imported after all', async () => {
   const states = ['new', 'new', 'missing', 'new', 'new', 'new', 'new'];
   const imported: boolean[] = [];
   const stop = new AbortController();
@@ -124,7 +124,7 @@ describe('files that are served', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test('stay as they were while a saved one is wrong: the log names line and field', async () => {
+  test('stay as they were while a saved file is wrong: the log says where', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const server = await serveHere({}, [file]);
     for (const [content, fault] of [
@@ -141,7 +141,7 @@ describe('files that are served', () => {
     await server.stop();
   });
 
-  test('are served again when one is saved or added in a folder that a map reads', async () => {
+  test('are imported again when a file is saved in a folder that a map reads', async () => {
     const map = tempFile(
       'map.mjs',
       String.raw`export const files = /\.json$/; export default (record) => record;`,
@@ -202,7 +202,7 @@ describe('files that are served', () => {
     await server.stop();
   });
 
-  test('stay as they were when a map leaves an error behind, and the server goes on', async () => {
+  test('stay as they were when a map fails later, and the server goes on', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const map = tempFile('map.mjs', 'export default (record) => record;');
     const server = await startServer({}, [file, '--map', map]);
@@ -215,7 +215,7 @@ describe('files that are served', () => {
     await server.stop();
   });
 
-  test('are watched on, and the server stops, while a promise of a map is never settled', async () => {
+  test('a map whose promise never settles stops neither the watching nor the end', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const map = tempFile('map.mjs', 'export default (record) => record;');
     const called = join(tempFolder(), 'called');

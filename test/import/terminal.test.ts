@@ -67,7 +67,7 @@ test('the thread that shows steps takes less than 15 MB, also in a checkout', ()
   expect(Number(taken)).toBeLessThan(15);
 });
 
-test('a step that waits for others is shown all the same, though nothing was known of its length', async () => {
+test('a step of unknown length is shown while it waits for others', async () => {
   const output = tempFile('progress.txt', '');
   const fd = openSync(output, 'a');
   using report = createReport({ fd, write() {} }, { lineMs: 1500 });

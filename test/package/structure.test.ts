@@ -249,7 +249,7 @@ describe('size and shape', () => {
     expect(misshapen(({ text }) => !/^(#!.*\n)?\/\/ \S/.test(text))).toEqual([]);
   });
 
-  test('a blank line stands between that comment and types: tsc would drop it with them from dist/', () => {
+  test('a blank line stands between that comment and types, which tsc drops from dist/', () => {
     expect(
       misshapen(({ text }) => /^(\/\/.*\n)+(import type|export type|type|interface) /.test(text)),
     ).toEqual([]);

@@ -63,7 +63,7 @@ test.each(['/', '/docs'])(
   },
 );
 
-test('scripts and styles have a hash in their names, and are kept for a year by it alone', async () => {
+test('scripts and styles are cached for a year under a name with their hash', async () => {
   const listed = async (at: LocalServer) => {
     const bodies = ['/', '/docs', '/people/b/ada', '/people/b/ada/follow'].map(
       async (path) => (await ask(at, path)).body,
@@ -186,7 +186,7 @@ interface Operation {
   readonly parameters: readonly { readonly examples?: Record<string, { readonly value: string }> }[];
 }
 
-test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
+test('the explorer and the OpenAPI document name users of the data, also after an import', async () => {
   const url = await databaseOf(folio(7, 'seven'), folio(3, 'three'));
   const own = await serveHere({ DATABASE_URL: url });
   const namesOn = async () => {

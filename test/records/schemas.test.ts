@@ -113,7 +113,7 @@ describe.each(KIND_NAMES)('%s', (kind) => {
     }
   });
 
-  test('an absent member gets a default that its schema accepts, and an empty one is accepted', () => {
+  test('the schema accepts the default of an absent member, and an empty member', () => {
     for (const [member, { default: absent, ...rules }] of members) {
       const check = TypeCompiler.Compile(rules as TString);
       if (absent === undefined) expect([member, check.Check('')]).toEqual([member, false]);

@@ -65,7 +65,7 @@ describe.each(STATES)('a database %s', (_, make, reason) => {
   });
 });
 
-test('a file of an older schema is not changed, and goes live when it was migrated', async () => {
+test('a file of an older schema is left alone, and goes live after migrate', async () => {
   const path = tempFile('site.db', readFileSync(fixture('older/schema-4.db')));
   const before = readFileSync(path);
   const server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
@@ -75,7 +75,7 @@ test('a file of an older schema is not changed, and goes live when it was migrat
   await until('200', async () => (await ask(server, ADA)).status === 200);
 });
 
-test('a file that is put in place goes live, a damaged one is refused and said once', async () => {
+test('a new file goes live, a damaged one is refused and logged once', async () => {
   const path = newPath();
   const server = await serveHere({ DATABASE_URL: path });
   writeFileSync(path, 'no database at all\n'.repeat(100));

@@ -25,7 +25,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';
 
 describe.concurrent.each(SIGNALS)('%s', (signal) => {
-  test('closes idle connections, with or without an earlier request, logs the stop, and exits with 0', async () => {
+  test('closes idle connections, used or not, logs the stop, and exits with 0', async () => {
     const server = await startServer({
       ADMIN_PORT: '0',
       SHUTDOWN_GRACE: '10m',

@@ -31,7 +31,7 @@ function askThere(
 }
 
 describe.each(['1', '2'])('%s worker(s)', (workers) => {
-  test('serve on the socket, which is for its owner and group, and is removed at the end', async () => {
+  test('serve on a socket for owner and group, which is removed at the end', async () => {
     const path = join(tempFolder(), 'vitrine.sock');
     const server = await startServer({ HOST: path, WORKERS: workers });
     expect(server.url).toBe(`unix:${path}`);

@@ -202,7 +202,7 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
   });
 });
 
-it('answer at once, although a module for metrics takes longer to load than an answer may', async () => {
+it('answer at once, although a metrics module is slow to load', async () => {
   const preload = loadedFirst(`import cluster from 'node:cluster';
     import { registerHooks } from 'node:module';
     const isSlow = (url) => cluster.isWorker && url.includes('metric-table');

@@ -328,7 +328,7 @@ describeSqlite('SQLite files', () => {
     expect(await exported(url)).toHaveLength(3);
   });
 
-  test('profile and items of a person, of a page or a feed, are of one commit', async () => {
+  test('a page or feed has profile and items of one commit', async () => {
     const url = join(tempFolder(), 'site.db');
     await load(url, [profile('1', 'one'), item('1', '1', day(1))]);
     const workerData = [join(ROOT, 'node_modules/better-sqlite3'), url];

@@ -54,7 +54,7 @@ describe(`a fetch into ${storeName()}`, () => {
     expect(since).toBe(generation);
   });
 
-  test('tries again what failed, and then rebuilds all that name it, also by items that are too old for a list', async () => {
+  test('tries again what failed, then rebuilds all users that name it, also in old items', async () => {
     const { files, host, store, fetch } = await withPictures({ '/a': png('a') }, 'a', 'late', 'late');
     const shots = Array.from({ length: 20 }, (_, n) =>
       shot(n + 1, 1, {
@@ -70,7 +70,7 @@ describe(`a fetch into ${storeName()}`, () => {
     expect(await fetch()).toMatchObject({ asked: [] });
   });
 
-  test('marks the users that name what it copied, also by an item that is too old for the list', async () => {
+  test('marks the users that name what it copied, also in old items', async () => {
     const { files, host, store, fetch } = await withPictures({ '/a': png('a') }, 'a', 'none', 'none');
     const shots = (user: number, oldest: string) =>
       Array.from({ length: 20 }, (_, n) =>

@@ -71,7 +71,7 @@ async function takeDownBob(url: string): Promise<string[]> {
 const sound = async (url: string) => (await checkDatabase(url)).faults;
 
 describe(`copies of pictures in ${storeName()}`, () => {
-  test('a list is left out whose records are longer than a history, also if it names copies by shorter addresses', async () => {
+  test('leaves out a list with too long records, even if its copies have short addresses', async () => {
     const image = (id: number) => `${OLD}/${id}?${'s'.repeat(30_000)}`;
     const url = await databaseOf(folio(1, 'ada'), shot(1, 1, { image: image(1) }), folio(2, 'none'));
     const file = `${'a'.repeat(64)}.jpg`;
@@ -212,7 +212,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await archive.mediaSummary()).toEqual({ copies: 15, files: 5, bytes: 50 });
   });
 
-  test('pages learn what is known of a copy, whatever address it has, until its bytes are others', async () => {
+  test('pages know the size of a copy by each address, until its bytes change', async () => {
     const url = await linked();
     const facts = { width: 1600, height: 900, color: 'c0ffee', small: [480, 960] };
     // Earlier versions saved no hash.
@@ -253,7 +253,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect((await archive.copies('')).at(0)).toMatchObject({ file: file('a'), isMeasured: true });
   });
 
-  test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
+  test('prune forgets what no record named for a while, unless it is named again', async () => {
     const url = await linked();
     expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 0, waiting: 0 });
     await addRecords(url, blog(1, 'ada'), post(10, 1, { date: '2024-01-02 00:00:00' }));
@@ -272,7 +272,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await sound(url)).toEqual([]);
   });
 
-  test('a takedown forgets the addresses that only its user named, in a step of its own that can be repeated', async () => {
+  test('a takedown forgets addresses that only its user named, also when repeated', async () => {
     const url = await linked();
     const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
     const failing = () => Promise.reject(new Error('read-only folder'));

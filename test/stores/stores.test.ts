@@ -36,7 +36,7 @@ describe(`the ${storeName()} store`, () => {
       blog(7, 'ada'),
     ];
 
-    test('finds by the beginning of the user name or of any word of the name, case and accents aside', async () => {
+    test('finds by the beginning of a user name or word, without case or accents', async () => {
       const url = await newDatabase();
       await take(url, PEOPLE);
       const searches = {
@@ -301,7 +301,7 @@ describe(`the ${storeName()} store`, () => {
       }
     });
 
-    test('of long items, a history has those that fit, and the id of the next one', async () => {
+    test('a history has as many long items as fit, and the id of the next', async () => {
       const url = await newDatabase();
       const description = 'é'.repeat(30_000);
       const long = [1, 2, 3].map((id) => shot(id, 1, { description }));

@@ -68,7 +68,7 @@ describe(`takedowns in ${storeName()}`, () => {
     expect(await idsIn(staging)).toEqual(['bob 8', 'Zarathustra 7', '7/71', '7/70', '8/80']);
   });
 
-  test('a mirror neither asks for users who were taken down nor brings them under another name', async () => {
+  test('a mirror neither asks for users taken down nor imports them under new names', async () => {
     const url = await loaded();
     const people = {
       zarathustra: { profile: folio(7, 'zarathustra') },

@@ -12,7 +12,7 @@ const SCHEMAS: Record<string, { sqlite: number; postgres: number }> = {
   '1.3.0': { sqlite: 17, postgres: 14 },
 };
 
-test('the version in package.json, in the lock file and of the changelog is the one of the schema', () => {
+test('package.json, lock file, changelog and schema have the same version', () => {
   const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
   const { version } = JSON.parse(read('package.json'));
   expect(Object.keys(SCHEMAS).at(-1)).toBe(version);

@@ -56,7 +56,7 @@ const pauseWith = (pause: (milliseconds?: number) => Promise<unknown>) => pause 
 
 const edits = fc.array(fc.constantFrom('save', 'lose', 'find'), { maxLength: 8 });
 
-test('watcher of `serve FILE`: what is at rest is imported, and again only after a change', async () => {
+test('watcher of `serve FILE`: a file at rest is imported once, and after each change', async () => {
   await explore(edits, async (step, edits) => {
     const stop = new AbortController();
     let [saves, isMissing, isOver, running, idle] = [0, false, false, 0, 0];
@@ -156,7 +156,7 @@ function strike(databases: readonly Database[], what: string, nth: number): void
   if (what === 'return') database.isUp = true;
 }
 
-test('choice of PostgreSQL hosts: no answer is older than one before, and the newest is found in the end', async () => {
+test('choice of PostgreSQL hosts: answers never go back in time, and reach the newest', async () => {
   await explore(clusters, async (step, { hosts, events }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const databases = Array.from({ length: hosts }, () => ({ generation: 1, isUp: true }));
@@ -268,7 +268,7 @@ function createCache(path: string, step: Step, failures: boolean[]) {
   };
 }
 
-test('pending changes: in the end no cache has an old answer, and no name of a takedown is left', async () => {
+test('pending changes: no cache keeps an old answer, and no name of a takedown stays', async () => {
   const before = join(tempFolder(), 'site.db');
   await importInto(before, ['-'], ndjson(...USERS.map((user, index) => folio(index + 1, user))));
   await explore(
@@ -333,7 +333,7 @@ const swaps = fc.array(fc.constantFrom('swap', 'snapshot', 'garbage', 'remove', 
 
 const GARBAGE = 'no database at all\n'.repeat(1000);
 
-test('served file: an answer is never of an older state than one before, and the newest is served in the end', async () => {
+test('served file: answers never go back in time, and reach the newest', async () => {
   const original = join(tempFolder(), 'site.db');
   await importInto(original, ['-'], ndjson(folio(1, 'ada', { bio: '1' })));
   await explore(

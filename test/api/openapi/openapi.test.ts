@@ -69,7 +69,7 @@ test.each(VARIANTS)('the list of variant $variant has at most 15 items', ({ vari
 });
 
 test.each(['verified', 'status', 'status_general', 'type_account'])(
-  'it says of %s what the guide says: the site set it, and no specification gives it a meaning',
+  "it says of %s what the guide says: its meaning is the site's own",
   (name) => {
     const { schemas } = document.components;
     const texts = Object.values(schemas).flatMap(({ properties }) => properties?.[name]?.description ?? []);

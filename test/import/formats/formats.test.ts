@@ -74,7 +74,7 @@ test.each([
   expect(closed).toBe(true);
 });
 
-test('a chunk is read only after the batches of the previous chunk were taken, and batches are small', async () => {
+test('a chunk is read only after the small batches of the previous one were taken', async () => {
   let given = 0;
   const source = (async function* () {
     for (; given < 10; given++) yield Buffer.from('{}\n'.repeat(50_000));

@@ -50,7 +50,7 @@ describe('the users', () => {
     );
   });
 
-  test('have nothing, a few items or up to 200, and empty and full fields in many scripts', async () => {
+  test('have up to 200 items, or none, and empty and full fields in many scripts', async () => {
     const all = await users('--family', 'portfolio');
     const items = all.map(({ totalShots }) => Number(totalShots));
     expect([Math.min(...items), Math.max(...items) > 100, Math.max(...items) <= 200]).toEqual([
@@ -73,7 +73,7 @@ describe('the users', () => {
     expect((await users()).map(({ name }) => name)).not.toContain('<b>Not bold</b>');
   });
 
-  test('that are awkward have the longest user names and records, nothing at all, and pictures of odd shapes', async () => {
+  test('that are awkward have the longest names and records, nothing at all, or odd pictures', async () => {
     for (const family of ['microblog', 'portfolio']) {
       const path = newPath();
       await into(path, [tempFile('x', await samples('--users', '100', '--awkward', '--family', family))]);

@@ -8,7 +8,7 @@ import { serveLookups } from '../../support/serve-here.ts';
 
 const entry = (name: string) => ({ key: name, username: name, etag: '"x"', name, bio: '', avatar: '' });
 
-test('clients that ask at the same time, and later ones, share a sitemap and the index', async () => {
+test('clients share a sitemap and the index, at the same time and later', async () => {
   const found = { version: 1, users: 0 };
   const server = await serveLookups(
     {
@@ -67,7 +67,7 @@ test('the index is made of the number of users, without reading them', async () 
   expect(users).toBe(1);
 });
 
-test('of what was made, the last few are kept, as the same objects; a failure is not kept', async () => {
+test('the last few are kept as the same objects, and failures are not kept', async () => {
   const data = { version: 1 };
   const share = oncePerVersion<{ name: string }>({ version: () => data.version }, 2);
   let made = 0;

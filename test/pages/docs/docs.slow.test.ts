@@ -80,7 +80,7 @@ describeInBrowser('the API reference', (eye) => {
     },
   );
 
-  test('guides name the address that they were read at, and fit a phone with large letters', async () => {
+  test('guides name the address they were read at, and fit a phone at 200% text', async () => {
     const page = await eye.open(`${server.url.replace('127.0.0.1', 'localhost')}/docs/recipes`);
     await page.locator('#fetch-in-a-page pre', { hasText: "'http://localhost:" }).waitFor();
     expect(await page.getByText('127.0.0.1:8080').count()).toBe(0);

@@ -43,7 +43,7 @@ describeInBrowser('the explorer', (eye) => {
     return page;
   }
 
-  test('where there is a directory, the field suggests all who are called so, and the list has a search', async () => {
+  test('with a directory, the field suggests users by name, and the list has a search', async () => {
     const listed = await serveHere({ DIRECTORY: 'on' });
     const page = await eye.open(`${listed.url}/explore?variant=b&user=ada`, { expected: NOT_FOUND });
     await waitForText(heading(page), 'Ada');
@@ -155,7 +155,7 @@ describeInBrowser('the explorer', (eye) => {
     await waitForText(page.locator('.status-line'), /304 Not Modified.* 0 B/);
   });
 
-  test('the code is shown in five languages, and the chosen one is remembered, on all pages', async () => {
+  test('the code is shown in five languages, and all pages remember the chosen one', async () => {
     const page = await eye.open(`${server.url}/?variant=c&user=ada&show=items`);
     await waitForText(heading(page), 'Ada');
     const languages = page.locator('#request-code');
@@ -304,7 +304,7 @@ describeInBrowser('the explorer', (eye) => {
     }
   });
 
-  test('a 200 that is not a profile is reported; a 503 shows Retry-After, and Try again works', async () => {
+  test('a 200 without a profile is reported, a 503 shows Retry-After, and Try again works', async () => {
     const page = await openAda({ expected: /status of 503/ });
     const answer = (response: Parameters<Route['fulfill']>[0]) =>
       page.route('**/api/**', (route) => route.fulfill(response));
@@ -324,7 +324,7 @@ describeInBrowser('the explorer', (eye) => {
     await waitForText(heading(page), 'Élodie');
   });
 
-  test('the server stops and comes back, at last with other data, where who was looked at before is not asked for', async () => {
+  test('after a restart with other data, the user shown before is not asked for', async () => {
     const first = await serveHere({ PORT: String(await freePort()) });
     const page = await eye.open(`${first.url}/?variant=b&user=ada`, {
       expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
@@ -381,7 +381,7 @@ describeInBrowser('the explorer', (eye) => {
       expect(await accessibilityFaults(page)).toEqual([]);
     });
 
-    test('pictures from hosts outside IMAGE_HOSTS are not requested: initials replace them, and the page says why', async () => {
+    test('initials replace pictures from hosts outside IMAGE_HOSTS, and the page says why', async () => {
       const page = await eye.open(`${own.url}/?variant=b&user=far`);
       await waitForText(heading(page), 'Far Away');
       expect(await textOf(page.locator('.plinth .initials'))).toBe('FA');
@@ -391,7 +391,7 @@ describeInBrowser('the explorer', (eye) => {
       expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
     });
 
-    test('a file that is served and saved shows at once, who is new in it, and when it was saved', async () => {
+    test('a saved file shows at once, with its new users and its time', async () => {
       const file = tempFile('people.ndjson', ndjson(FIRST));
       utimesSync(file, new Date(), new Date(Date.now() - 7_260_000));
       const own = await serveHere({}, [file]);
@@ -446,7 +446,7 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('#snippet'))).toContain(`${site.url}/people/embed.js`);
     });
 
-    test('begins with a variant that is on this host; one on another host gets no request', async () => {
+    test('begins with a variant of this host, and asks no other host', async () => {
       const odd = await serveHere({ BASE_URL_A: 'https://a.example/x', BASE_URL_B: '/', BASE_URL_C: '' });
       const page = await eye.open(`${odd.url}/`);
       await waitForText(heading(page), 'Ada Lindqvist');

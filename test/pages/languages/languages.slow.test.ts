@@ -23,7 +23,7 @@ describeInBrowser('pages', ({ open }) => {
       }
   });
 
-  test('in Arabic, a date is read from the right, also below a name from left to right', async () => {
+  test('in Arabic, a date is read from the right, also below a Latin name', async () => {
     const server = await serveHere({ SITE_LANGUAGE: 'ar' });
     const page = await open(`${server.url}/people/a/ada`);
     const [day, year] = (await page.evaluate(`(() => {

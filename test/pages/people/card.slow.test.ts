@@ -102,7 +102,7 @@ describeInBrowser('the card', (eye) => {
     expect(await styleOf(page, '.content .grid', 'display')).toBe('grid');
   });
 
-  test('without `base` it uses the server of its script; items="0" does not say that there are none', async () => {
+  test('without `base` it asks the server of its script, and items="0" shows no empty list', async () => {
     const page = await openCard('variant="c" user="elodie" items="0"');
     expect(await ready(page).innerText()).toMatch(/Élodie/);
     expect(await page.locator('vitrine-profile .content li').count()).toBe(0);
@@ -170,7 +170,7 @@ describeInBrowser('the card', (eye) => {
     expect(await page.locator('vitrine-profile .content li').count()).toBe(6);
   });
 
-  test('events tell the outcome, the next base is asked if one fails, final errors collapse the card', async () => {
+  test('events tell the outcome, a failed base leads to the next, errors collapse the card', async () => {
     const away = await startSite((_request, response) => void response.destroy());
     const readable = { 'access-control-allow-origin': '*' };
     const busy = await startSite((_request, response) => void response.writeHead(503).end());
@@ -371,7 +371,7 @@ describeInBrowser('the card', (eye) => {
     expect(avatar?.x).toBeGreaterThan((card?.x ?? Number.NaN) + (card?.width ?? Number.NaN) / 2);
   });
 
-  test('whole tiles lead to the pages of the items, and the card links back to the profile', async () => {
+  test('whole tiles lead to pages of items, and the card to the profile', async () => {
     const page = await openCard('base="BASE/b" variant="b" user="ada"');
     expect(await ready(page).getByRole('img', { name: 'verified' }).count()).toBe(0);
     expect(await ready(page).getByRole('link', { name: 'Kartblad till barnen' }).innerText()).toContain(

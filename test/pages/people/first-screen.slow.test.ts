@@ -82,7 +82,7 @@ describeInBrowser('the first screen', (eye) => {
   );
 
   test.each(['/people/b/ada', '/people/b/ada/1', '/people/b/ada/follow', '/people/a/ida'])(
-    '%s breaks no word of the name on the smallest phone, with letters of twice the size',
+    '%s breaks no word of the name on the smallest phone at 200% text',
     async (path) => {
       const page = await eye.open(server.url + path, {
         viewport: { width: 320, height: 640 },

@@ -45,7 +45,7 @@ test.each([
   expect(html.replace(links, '[$1|$2]')).toBe(shown);
 });
 
-test('a text has at most fifty links, and names are none where no address is known', () => {
+test('a text has at most fifty links, and names only where their address is known', () => {
   expect(linked('https://e.example/ '.repeat(80)).text.match(/<a /g)).toHaveLength(50);
   expect(linked('@ada').text).toBe('@ada');
 });

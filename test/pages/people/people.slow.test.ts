@@ -82,7 +82,7 @@ describeInBrowser('the page of a person', (eye) => {
     },
   );
 
-  test('names the picture that was chosen, and that of the item, for the way from page to page', async () => {
+  test('gives the chosen picture and that of the item one name for the page transition', async () => {
     const page = await eye.open(`${server.url}/people/b/ada`, { reducedMotion: 'no-preference' });
     const named =
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).viewTransitionName !== 'none').map((each) => each.localName + '.' + each.className)";
@@ -95,7 +95,7 @@ describeInBrowser('the page of a person', (eye) => {
     expect(await page.evaluate(named)).toEqual(['html.', 'a.frame']);
   });
 
-  test('asks for nothing but its style and pictures, and is the same when all else fails', async () => {
+  test('loads only its style and pictures, and works if all else fails', async () => {
     const asked: string[] = [];
     const page = await eye.open(`${server.url}/icon.svg`, { javaScriptEnabled: false });
     await page.route('**/api/**', (route) => route.abort());
@@ -132,18 +132,15 @@ describeInBrowser('the page of a person', (eye) => {
     '/people/b?q=a',
     '/explore?user=ada',
     '/people/b/two',
-  ])(
-    '%s is as wide as the screen with letters of twice the size, and no label leaves its place',
-    async (path) => {
-      const { url } = path.endsWith('two') ? awkward : people;
-      const page = await eye.open(url + path, { viewport: { width: 320, height: 844 } });
-      await page.evaluate("document.documentElement.style.fontSize = '32px'");
-      expect(await overhang(page)).toBe(0);
-      const isCut = '({ scrollWidth, clientWidth }) => scrollWidth > clientWidth';
-      const labels = "[...document.querySelectorAll('#variants label')]";
-      expect(await page.evaluate(`${labels}.filter(${isCut}).length`)).toBe(0);
-    },
-  );
+  ])('%s fits the screen at 200% text, and no label leaves its place', async (path) => {
+    const { url } = path.endsWith('two') ? awkward : people;
+    const page = await eye.open(url + path, { viewport: { width: 320, height: 844 } });
+    await page.evaluate("document.documentElement.style.fontSize = '32px'");
+    expect(await overhang(page)).toBe(0);
+    const isCut = '({ scrollWidth, clientWidth }) => scrollWidth > clientWidth';
+    const labels = "[...document.querySelectorAll('#variants label')]";
+    expect(await page.evaluate(`${labels}.filter(${isCut}).length`)).toBe(0);
+  });
 
   test('keeps marks that are stacked on a letter below the cover and the pictures', async () => {
     const marks = '\u0351\u036b\u0343\u036a\u0302'.repeat(4);
@@ -213,7 +210,7 @@ describeInBrowser('the page of a person', (eye) => {
     expect(await page.evaluate(halves)).toEqual([]);
   });
 
-  test('opens a long text without a script: its own in its place, that of an item on its page', async () => {
+  test('opens a long text without a script, that of an item on its page', async () => {
     const page = await eye.open(`${awkward.url}/people/a/long`, { javaScriptEnabled: false });
     const heightOf = async (part: string) =>
       (await page.locator(part).first().boundingBox())?.height ?? Number.NaN;

@@ -147,7 +147,7 @@ describe.each([
   });
 });
 
-test('pages of older items begin where the newest end, also where addresses of copies are shorter', async () => {
+test('pages of older items begin where the newest end, also with shorter addresses of copies', async () => {
   // What is served of the newest fits into a page; the records, which give the sizes, do not.
   const pictureOf = (id: number) => `https://old.example/${id}?${'s'.repeat(1500)}`;
   const ids = Array.from({ length: 20 }, (_, nth) => 20 - nth);
@@ -222,7 +222,7 @@ test.each([
   expect(body).toContain(`<span class="p-country-name">${word}</span>`);
 });
 
-test('the API is linked at the foot of a page, and not among what visitors choose from', async () => {
+test('the API is linked at the foot of a page, not in its navigation', async () => {
   for (const path of ['/people/a/Amara', '/people/b/ada', '/people/b/ada/767']) {
     const { body } = await ask(server, path);
     const [header = '', rest = ''] = body.split('</header>');
@@ -255,7 +255,7 @@ describe('the page behind Follow', () => {
     }
   });
 
-  test('runs one script of this server, changes with the profile, and is no page of nobody', async () => {
+  test('runs one script of this server, changes with the profile, and is 404 for nobody', async () => {
     const { headers, body } = await ask(server, '/people/b/ada/follow');
     expect(headers['content-security-policy']).toContain("script-src 'self'; connect-src 'self'");
     expect(body.match(/<script\b[^>]*>/g)).toEqual([

@@ -105,7 +105,7 @@ describe('many connections', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test('more than the limit of open files allows are refused, counted and logged once a second', async () => {
+  test('connections above the limit of open files are refused, counted, and logged once a second', async () => {
     const LIMIT = 160;
     const limited = await startServer({ ADMIN_PORT: '0' }, [], { before: `ulimit -n ${LIMIT}` });
     const sockets = await Promise.all(Array.from({ length: LIMIT }, () => dial(limited)));

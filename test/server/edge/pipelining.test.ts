@@ -39,7 +39,7 @@ const ofAllKinds = (count: number) =>
   Array.from({ length: count }, (_, nth) => KINDS[nth % KINDS.length] as (typeof KINDS)[0]);
 const statusesOf = (kinds: typeof KINDS) => kinds.map(([, status]) => status);
 
-test('a server that stops closes only connections that owe no answer, and of whose next request nothing has come', async () => {
+test('a server that stops closes only connections without a response or request under way', async () => {
   const own = await startOwn();
   const accepted: Socket[] = [];
   own.server.on('connection', (socket) => accepted.push(socket));
@@ -158,7 +158,7 @@ test('while the server stops, each connection ends with its next answer', async 
   expect((await sendRaw(own, get('/'))).map(({ headers }) => headers.connection)).toEqual(['close']);
 });
 
-test('above the limit of connections, the one idle longest makes room; one that is ending is not idle', () => {
+test('above the limit, the connection idle longest makes room, not one that is ending', () => {
   const own = createHttpServer(() => {}, {
     config: readConfig({ maxConnections: '3' }),
     observe() {},

@@ -22,7 +22,7 @@ async function countRequests(during: () => Promise<unknown>): Promise<number> {
   return count;
 }
 
-test('`upgrade` of a request: Node makes none of those that come too early, or behind a last answer', async () => {
+test('`upgrade` of a request: Node parses none that is too early or after the last', async () => {
   const own = await startOwn();
   expect(await countRequests(() => sendRaw(own, get('/').repeat(20_000)))).toBe(4);
   const behindLast = async () => {
@@ -35,7 +35,7 @@ test('`upgrade` of a request: Node makes none of those that come too early, or b
   expect(await countRequests(behindLast)).toBe(1);
 });
 
-test('`destroySoon`: a last answer is not lost to the reset of a close over unread bytes', async () => {
+test('`destroySoon`: closing over unread bytes does not lose the last response', async () => {
   const own = await startOwn();
   for (const first of ['/large', '/last']) {
     const socket = (await dial(own)).on('error', () => {}).pause();
@@ -74,24 +74,21 @@ const MANY_CHUNKS = '1\r\na\r\n'.repeat(11_000);
 test.each([
   ['a body in chunks of a byte', 'Transfer-Encoding: chunked\r\n', MANY_CHUNKS],
   ['a body of a known length', 'Content-Length: 1000000000\r\n', MANY_CHUNKS],
-])(
-  '`push` of a request: of %s nothing is kept, and no more than its first part is read',
-  async (_, header, part) => {
-    const { own, requests, answer } = await startHolding();
-    const socket = await dial(own);
-    const heard = hearOut(socket);
-    socket.write(get('/', header) + part);
-    await until('the request', () => requests.length === 1);
-    const [request] = requests as [IncomingMessage];
-    // The system takes what it has room for.
-    socket.write(part.repeat(20));
-    await sendRaw(own, 'no request\r\n\r\n');
-    expect(request.readableLength).toBe(0);
-    expect(request.socket.bytesRead).toBeLessThan(2 * part.length);
-    answer();
-    expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
-  },
-);
+])('`push` of a request: %s is not kept, and only its first part is read', async (_, header, part) => {
+  const { own, requests, answer } = await startHolding();
+  const socket = await dial(own);
+  const heard = hearOut(socket);
+  socket.write(get('/', header) + part);
+  await until('the request', () => requests.length === 1);
+  const [request] = requests as [IncomingMessage];
+  // The system takes what it has room for.
+  socket.write(part.repeat(20));
+  await sendRaw(own, 'no request\r\n\r\n');
+  expect(request.readableLength).toBe(0);
+  expect(request.socket.bytesRead).toBeLessThan(2 * part.length);
+  answer();
+  expect(parseReplies(await heard).map(({ status }) => status)).toEqual([200]);
+});
 
 test.each([
   ['Connection: close', 100_000],
@@ -100,36 +97,30 @@ test.each([
   ['Content-Length: 9000000', 3_000_000],
   ['Transfer-Encoding: chunked', 100_000],
   ['Transfer-Encoding: chunked', 3_000_000],
-])(
-  '`data` of a socket: behind the answer to %s, 256 KB of %i bytes are read at most, and not parsed',
-  async (header, size) => {
-    const { own, requests, answer } = await startHolding();
-    const socket = await dial(own);
-    const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
-    const head = get('/', `${header}\r\n`);
-    socket.write(head);
-    await until('the request', () => requests.length === 1);
-    const [request] = requests as [IncomingMessage];
-    const server = request.socket;
-    const count = await countRequests(async () => {
-      answer();
-      await once(socket, 'data');
-      socket.resume().end(Buffer.alloc(size, `0\r\n\r\n${get('/')}`));
-      await Promise.all([
-        closed,
-        server.destroyed || new Promise((resolve) => server.once('close', resolve)),
-      ]);
-    });
-    expect({ count, complete: request.complete }).toEqual({
-      count: 0,
-      complete: header === 'Connection: close',
-    });
-    if (size === 100_000) expect(server.bytesRead).toBe(head.length + size);
-    else expect(server.bytesRead).toBeLessThan(512 * 1024);
-  },
-);
+])('`data` of a socket: after %s, at most 256 KB of %i bytes are read', async (header, size) => {
+  const { own, requests, answer } = await startHolding();
+  const socket = await dial(own);
+  const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
+  const head = get('/', `${header}\r\n`);
+  socket.write(head);
+  await until('the request', () => requests.length === 1);
+  const [request] = requests as [IncomingMessage];
+  const server = request.socket;
+  const count = await countRequests(async () => {
+    answer();
+    await once(socket, 'data');
+    socket.resume().end(Buffer.alloc(size, `0\r\n\r\n${get('/')}`));
+    await Promise.all([closed, server.destroyed || new Promise((resolve) => server.once('close', resolve))]);
+  });
+  expect({ count, complete: request.complete }).toEqual({
+    count: 0,
+    complete: header === 'Connection: close',
+  });
+  if (size === 100_000) expect(server.bytesRead).toBe(head.length + size);
+  else expect(server.bytesRead).toBeLessThan(512 * 1024);
+});
 
-test('a client that takes no byte is cut off, however many requests it has sent ahead', async () => {
+test('a client that reads nothing is cut off, however many requests it sent', async () => {
   const own = await startOwn(false, { writeTimeout: '100ms' });
   for (const count of [1, 5]) {
     const socket = (await dial(own)).on('error', () => {}).pause();

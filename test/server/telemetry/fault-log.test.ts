@@ -89,7 +89,7 @@ test('slow requests are logged once for each kind, and then counted', () => {
   ]);
 });
 
-test('a server whose data cannot be read logs two lines a second at most, whatever is asked', async () => {
+test('a server with unreadable data logs two lines a second at most', async () => {
   const path = await databaseOf(fixture('microblog.ndjson'));
   const server = await serveHere({ DATABASE_URL: path });
   truncateSync(path, 0);

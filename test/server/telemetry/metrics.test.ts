@@ -120,7 +120,7 @@ describe('the data', () => {
     );
   });
 
-  test('the time of the last change, and of the last import, also when it changed nothing', async () => {
+  test('the times of the last change and of the last import without a change', async () => {
     const times = async () => {
       const metrics = await metricsOf(server);
       return ['import', 'import_run'].map(
@@ -204,13 +204,10 @@ describe('ports', () => {
     ['evil.example', 421],
     ['127.0.0.1.evil.example:9090', 421],
     ['localhost.evil.example', 421],
-  ])(
-    'the admin port answers %s with %i: no web page reads it under a name of its own',
-    async (host, status) => {
-      for (const url of ['/healthz', '/readyz', '/metrics'])
-        expect((await ask(adminOf(server), url, { headers: { host } })).status).toBe(status);
-    },
-  );
+  ])('the admin port answers %s with %i, so that no web page can read it', async (host, status) => {
+    for (const url of ['/healthz', '/readyz', '/metrics'])
+      expect((await ask(adminOf(server), url, { headers: { host } })).status).toBe(status);
+  });
 
   test('requests to the admin port are not logged', () => {
     expect(server.log.filter((line) => /"(slow )?request"/.test(line))).toEqual([]);

@@ -149,7 +149,7 @@ test('a traceparent is logged if it is well-formed, whoever sends it', async () 
     }).toEqual({ said, traceparent: kept });
 });
 
-test('of a referer only the origin is logged, if it is that of a web page', async () => {
+test('only the origin of a referer is logged, and only of a web page', async () => {
   for (const [said, kept] of [
     ['https://site.example/mail/ada?token=s3cret#top', 'https://site.example'],
     ['http://ada:s3cret@site.example:8080/', 'http://site.example:8080'],

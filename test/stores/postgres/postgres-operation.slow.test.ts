@@ -293,7 +293,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(isUnreadable(toStoreError('the host', damage))).toBe(true);
   });
 
-  test('profile and items of a person, of a page or a feed, are of one generation', async () => {
+  test('a page or feed has profile and items of one generation', async () => {
     const { database, url } = await loaded();
     const reader = await serve(url);
     let going = true;

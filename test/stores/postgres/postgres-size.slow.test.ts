@@ -123,7 +123,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(four).toBeLessThan(1.5 * one + 100);
   });
 
-  test('a takedown reads what belongs to its user, and no profiles of others where all have changed', async () => {
+  test('a takedown reads what belongs to its user, also where all profiles have changed', async () => {
     const { database, url } = await imported(4 * USERS);
     const takeDownCounting = async (name: string, table?: string) => {
       const before = await pages(database, table);

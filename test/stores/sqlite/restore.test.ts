@@ -198,7 +198,7 @@ describe('snapshot --keep', () => {
     expect(await exported(file)).toEqual(await exported(snapshot));
   });
 
-  test('leaves the copies of another database of the same name, and knows this one by a link', async () => {
+  test('leaves copies of another database of that name, and knows its own through a link', async () => {
     const folder = tempFolder();
     const other = join(tempFolder(), 'snapshot.db');
     copyFileSync(snapshot, other);
@@ -213,7 +213,7 @@ describe('snapshot --keep', () => {
     expect(names).toContain(first);
   });
 
-  test('removes nothing if the copy fails, and keeps the copy although its name is the oldest', async () => {
+  test('removes nothing if the copy fails, and keeps a new copy with the oldest name', async () => {
     const folder = tempFolder();
     const text = copyOf(snapshot);
     await keep(folder, '1', text);

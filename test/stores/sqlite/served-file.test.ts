@@ -85,7 +85,7 @@ describe.each(Object.entries(OPENERS))('%s refuses', (name, open) => {
   });
 });
 
-test('a log that goes while its file is looked at is not said to be of another file', async () => {
+test('a log that disappears during the check is not reported as one of another file', async () => {
   const path = copyOf(database);
   const other = new Database(path);
   other.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
@@ -130,7 +130,7 @@ test('a file that another process removes while it is opened is made anew', asyn
   expect(await checkDatabase(path)).toMatchObject(ONE);
 });
 
-test('a file that another process makes while it is opened is not one of another program', async () => {
+test('a file that another process is making is not taken for a foreign one', async () => {
   const path = tempFile('site.db', '');
   const other = new Database(path);
   other.pragma('journal_mode = WAL');
@@ -153,7 +153,7 @@ test('a writer makes no journal beside a snapshot', async () => {
   expect(await checkDatabase(path)).toMatchObject({ faults: [], counts: { 'portfolio profile': 3 } });
 });
 
-test('a journal that a first import was making when it was killed is gone after the next import', async () => {
+test('the journal of a first import that was killed is gone after the next import', async () => {
   const path = copyOf(database);
   const db = new Database(path);
   db.pragma('journal_mode = DELETE');
@@ -313,7 +313,7 @@ test('takedowns that cannot be read after a change are those of before', async (
 });
 
 test.runIf(process.platform === 'linux')(
-  'neither a start nor a change of the data nor another file reads the list of takedowns',
+  'neither a start nor a change of data nor another file reads all takedowns',
   async () => {
     const path = copyOf(database);
     const db = new Database(path);
@@ -492,7 +492,7 @@ test('a file is not taken for the one that replaces it while it is opened', asyn
   expect([await has('eve'), events]).toEqual([true, [SWAPPED]]);
 });
 
-test('a read that fails once refuses nothing, and a file that is refused at each poll is logged once', async () => {
+test('one failed read refuses no file, and a refused file is logged once', async () => {
   const [path, sound] = [copyOf(database), await fileOf('dan')];
   const { events, poll, has } = await serveHere(path);
   vi.spyOn(Database.prototype, 'pragma').mockImplementationOnce(() => {

@@ -80,7 +80,7 @@ function execute(path: string, sql: string): void {
   db.close();
 }
 
-test('a takedown sweeps what it writes, and the whole file where it may not be swept', async () => {
+test('a takedown sweeps what it writes, or all if others may have left traces', async () => {
   const path = join(tempFolder(), 'site.db');
   await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
   await takeDown(path);

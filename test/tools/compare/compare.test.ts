@@ -164,7 +164,7 @@ type People = Parameters<typeof portfolio>[0];
 const siteOf = (people: People, pictures: Files = {}) => startFiles(pictures, portfolio(people));
 
 describe.concurrent('two sites', () => {
-  test('a body that is empty or cut is asked for again, and then the user could not be compared', async () => {
+  test('asks again for an empty or cut body, then says that comparing failed', async () => {
     const whole = { ada: { profile: folio(1, 'ada') }, bob: { profile: folio(2, 'bob') } };
     const old = await siteOf(whole);
     let requests = 0;
@@ -236,7 +236,7 @@ describe.concurrent('pictures', () => {
     expect(named.profile?.class).toBe('pictures');
   });
 
-  test('with the same bytes are alike, and fetched once for many users, or again after a failure that may pass', async () => {
+  test('with the same bytes are alike, and are fetched once unless that failed', async () => {
     const share = async (picture: Files[string]) => {
       const names = ['ada', 'bob', 'cleo'];
       const one = { concurrency: 1 };

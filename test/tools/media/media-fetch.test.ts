@@ -109,7 +109,7 @@ describe('a fetch', () => {
     expect(existsSync(join(mediaDir, copyPath(`${sha256(png('user5'))}.png`)))).toBe(false);
   });
 
-  test('asks again for a copy that is missing, or has another size, if it is to check them', async () => {
+  test('--check asks again for a copy that is missing or has another size', async () => {
     const { mediaDir, entry, host, store } = await fetchOne(png('a'));
     const file = join(mediaDir, copyPath(entry.file as string));
     for (const spoil of [() => rmSync(file), () => writeFileSync(file, 'x')]) {
@@ -121,7 +121,7 @@ describe('a fetch', () => {
     expect(host.asked).toHaveLength(3);
   });
 
-  test('gives records that name copies in the folder those without a request, as after an import of their export', async () => {
+  test('needs no request for copies that records name, as after import of an export', async () => {
     const mediaDir = join(tempFolder(), 'media');
     const file = putCopy(mediaDir, png('a'), 'png');
     const url = `${MEDIA_URL}/${file}`;
@@ -131,7 +131,7 @@ describe('a fetch', () => {
     expect(await entriesOf(store)).toEqual([{ url, file, bytes: png('a').length, reason: null }]);
   });
 
-  test('into a folder that cannot be written ends with a sentence, after what was fetched is saved', async () => {
+  test('saves what it fetched, then says that the folder cannot be written', async () => {
     const host = await startFiles({ '/a': png('a'), '/b': png('b') });
     const mediaDir = join(tempFolder(), 'media');
     const store = await withAvatars(`${host.url}/a`, `${host.url}/b`);
@@ -143,7 +143,7 @@ describe('a fetch', () => {
     expect([saved, await urlOf(store)]).toEqual([[`${host.url}/a`], MEDIA_URL]);
   });
 
-  test('holds no more than --media-quota, and a later run goes on with more; a copy that is there takes no room', async () => {
+  test('stays below --media-quota, counts no copy twice, and goes on with a larger quota', async () => {
     const pictures = [1, 2, 3, 4, 5].map((n) => png(`${n}`.repeat(1000)));
     const files = Object.fromEntries([...pictures, pictures[0] as Buffer].map((body, n) => [`/${n}`, body]));
     const host = await startFiles(files);
@@ -161,7 +161,7 @@ describe('a fetch', () => {
   });
 });
 
-test('all that a takedown keeps from being saved is known, so that its files can be removed', async () => {
+test('names all files that a takedown kept from being saved, so they can be removed', async () => {
   const saver = createSaver({ saveOriginals: async () => false }, 'an earlier mark');
   const entry = (url: string) => ({ url, file: `${url}.png`, bytes: 1, reason: null });
   await saver.add(entry('a'));
@@ -251,7 +251,7 @@ describe('a hostile host', () => {
     expect([copiesIn(mediaDir), unfinishedIn(mediaDir), originals.fetched]).toEqual([[], [], 0]);
   });
 
-  test('whose SVG has a script, or comes as gzip: it is kept as it is without', async () => {
+  test('that is an SVG with a script is stored as it is, without gzip', async () => {
     const body = svg('<script>alert(1)</script>');
     for (const answer of [body, header(200, { 'content-encoding': 'gzip' }, gzipSync(body))]) {
       const { entry, mediaDir } = await fetchOne(answer);

@@ -76,7 +76,7 @@ describe('the folder', () => {
     expect([folder.readSize(name), leftovers(folder)]).toEqual([png('a').length, []]);
   });
 
-  test('makes a file young that is brought again, so that pruning spares it, and replaces a damaged one', async () => {
+  test('replaces a damaged file, and renews a sound one, so that pruning spares it', async () => {
     const folder = await newFolder();
     const { name } = await keep(folder, png('a'));
     utimesSync(folder.findPlace(name), new Date(0), new Date(0));

@@ -60,7 +60,7 @@ async function fetched(): Promise<string> {
 const media = (database: string, ...args: string[]) =>
   done(['media', ...args, '--database-url', database], { env: { MEDIA_URL: 'https://new.example/media' } });
 
-test('media check names what is missing or damaged, which a fetch then brings again, several at once too', async () => {
+test('media check names missing and damaged copies, and several fetches at once bring them again', async () => {
   const bodies = [png('a'), gif('b')];
   const host = await startFiles(Object.fromEntries(bodies.map((body, nth) => [`/${nth}`, body])));
   const avatars = Array.from({ length: 30 }, (_, nth) => `${host.url}/${nth % 2}`);
@@ -115,7 +115,7 @@ test.each([
 });
 
 describe('media prune', () => {
-  test('keeps a file that a fetch has met again after it was found to be unknown', async () => {
+  test('keeps an unknown file that a fetch has used since', async () => {
     const database = await fetched();
     put(database, STRAY, png('stray'));
     const writer = await openWriter(database);
@@ -137,7 +137,7 @@ describe('media prune', () => {
     await writer.close();
   });
 
-  test('removes what no record has named for the time of grace, and files that nobody knows', async () => {
+  test('removes unknown files, and copies that no record named for the time of grace', async () => {
     const database = await fetched();
     put(database, STRAY, png('stray'));
     // A young file is left alone: the database may not know it yet.

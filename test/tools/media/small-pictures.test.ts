@@ -190,7 +190,7 @@ describe('a fetch', () => {
     expect([result.originals.fetched, result.shrunk]).toEqual([3, 1]);
   });
 
-  test('tries a picture again that could not be decoded, and leaves it alone after the third time', async () => {
+  test('tries to decode a picture three times, then leaves it alone', async () => {
     const photo = await withPhoto();
     const shrink = await loadShrink();
     const failing = async () => async () => {
@@ -320,7 +320,7 @@ test('small pictures are served as copies are, and go when their copy goes', asy
   expect(copiesIn(photo.folder)).toEqual([]);
 });
 
-test('pages of people offer small pictures to phones, with true sizes, and show the colour first', async () => {
+test('pages of people offer small pictures to phones, with their sizes and colour', async () => {
   const photo = await withPhoto();
   await fetchPhoto(photo, { loadShrink: withoutSharp });
   const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL, DIRECTORY: 'on' });

@@ -139,7 +139,7 @@ test('a list of 400,000 names fits into a heap of 48 MB', async () => {
   expect(readdirSync(join(database, '..'))).toEqual(['site.db.mirror']);
 });
 
-test('40 users with 3 MB each, compressed to nothing, fit into a heap of 96 MB', async () => {
+test('40 compressed users of 3 MB each fit into a heap of 96 MB', async () => {
   const items = (id: number) =>
     Array.from({ length: 980 }, (_, n) => shot(id * 1000 + n, id, { description: 'x'.repeat(2800) }));
   const site = await startSite((request, response) => {

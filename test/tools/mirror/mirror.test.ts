@@ -134,7 +134,7 @@ test('a list of users is not written over through a link', async () => {
   expect(readFileSync(list, 'utf8')).toBe('ada\n');
 });
 
-test('an error in the queue of a run ends it, after the tasks under way have ended', async () => {
+test('an error ends a run once the tasks under way have ended', async () => {
   const { signal } = new AbortController();
   const run = createRun({ report: { fault() {}, progress() {} }, signal, total: 2 });
   let isUnderWay = false;

@@ -50,7 +50,7 @@ describe.skipIf(skipWithout('php'))('an old PHP site', () => {
     records = await recordsIn(database);
   });
 
-  test('302 of 302 users are mirrored: those who failed as they are, with --lenient from the file of --failed', async () => {
+  test('302 of 302 users are mirrored, those who failed with --lenient from the --failed file', async () => {
     const database = newPath();
     const [failed, left] = ['failed.txt', 'left.txt'].map((name) => join(tempFolder(), name)) as [
       string,

@@ -24,7 +24,7 @@ async function tell(text: string, keys: string[] | 'everything', env = {}): Prom
     await deliver({ changes, signal, generation: 2, since: 1, wasReached: true });
 }
 
-test('nginx: the files of a user are removed, however the address is written, and nothing else', async () => {
+test('nginx: only the files of the user are removed, however the address is written', async () => {
   const folder = plainFolder();
   const entry = (url: string, key: string) =>
     `${'\0'.repeat(336)}\nKEY: x${url}\nHTTP/1.1 200 OK\r\nCache-Tag: vitrine,${userTag('portfolio', key)}\r\n\r\n{}`;
@@ -83,7 +83,7 @@ async function startProvider(...statuses: number[]) {
 describe('a provider', () => {
   const users = (count: number) => Array.from({ length: count }, (_, nr) => `user${nr}`);
 
-  test('is told in batches, and by one call if these are too many for a minute', async () => {
+  test('is told in batches, or by one call if they are too many', async () => {
     const { calls, cache } = await startProvider();
     await tell(cache, users(2500), { PURGE_TOKEN_FILE: tempFile('token', 's3cret\n') });
     expect(calls.map(({ tags }) => tags.length)).toEqual([1000, 1000, 500]);
@@ -118,7 +118,7 @@ describe('a provider', () => {
   });
 });
 
-test('caches are purged of the page with the newest items when it gets or loses its way to older ones', async () => {
+test('caches lose the newest page when its link to older items appears or goes', async () => {
   const { calls, cache } = await startProvider();
   const newest = Array.from({ length: 15 }, (_, nr) => shot(nr + 2, 1));
   const path = await databaseOf(folio(1, 'ada'), ...newest);
@@ -134,7 +134,7 @@ test('caches are purged of the page with the newest items when it gets or loses 
   expect(await vitrine('takedown', '--family', 'portfolio', '--item', '1')).toEqual(hers);
 });
 
-test('imports, takedowns and `vitrine purge` tell caches, also later and twice, and never show the token', async () => {
+test('imports, takedowns and `vitrine purge` tell caches, repeat what failed, and hide the token', async () => {
   const { calls, cache } = await startProvider();
   const path = await data();
   const env = { DATABASE_URL: path, PURGE: cache, PURGE_TOKEN: 's3cret' };

@@ -108,7 +108,7 @@ test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (e
 });
 
 // TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
-test('the manifest of the guide fits the types of Kubernetes, and refers only to what is in it', async () => {
+test('the manifest of the guide fits the types of Kubernetes, and contains its references', async () => {
   const types = join(ROOT, 'node_modules/kubernetes-types');
   const check = async (documents: Resource[]) => {
     const lines = documents.map((document) => {

@@ -119,7 +119,7 @@ describe.skipIf(withoutProxy('nginx'))('the cache of nginx', () => {
     }
   });
 
-  test('refuses hosts that no base URL names, and has one copy for all spellings of a host', async () => {
+  test('refuses unknown hosts, and keeps one copy for all spellings of a host', async () => {
     const { upstream, front } = await startInFront('nginx', { BASE_URL_B: 'http://localhost/b' });
     for (const host of ['elsewhere.example', 'localhost.elsewhere.example'])
       await expect(ask(front, SHOTS, { headers: { host } })).rejects.toThrow('socket hang up');
@@ -282,7 +282,7 @@ describe('stopping and starting', () => {
     ['public, max-age=1', 'REVALIDATED'],
     ['public, max-age=1, stale-while-revalidate=60', 'STALE'],
   ] as const)(
-    'nginx, %s: what has expired is %s, it is served while the server is down, and fresh after',
+    'nginx, %s: an expired copy is %s, is served while the server is down',
     async (caching, expired) => {
       if (withoutProxy('nginx')) return;
       const env = { ...(await settings()), CACHE_CONTROL: caching };

@@ -198,7 +198,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
     });
 
     if (!isService)
-      test('listens where base URLs name a port, and takes it for a part of the host', async () => {
+      test('listens on the port of a base URL, which is a part of its host', async () => {
         const port = await freePort();
         const base = `http://127.0.0.1:${port}/b`;
         const env = { DATABASE_URL: database, PORT: '0', BASE_URL_B: base };

@@ -312,7 +312,7 @@ syncBuiltinESMExports();`;
 const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
 describeOnSqlite('the folder', () => {
   const changeState = (folder: string, sql: string) => executeSql(join(folder, 'trees/nginx.db'), sql);
-  test('what fails when the new files are served is a warning, and the next run completes it', async () => {
+  test('a failure after the switch is a warning, and the next run completes it', async () => {
     const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const path = 'data/b/profile/ada.json';
@@ -409,7 +409,7 @@ describeOnSqlite('the folder', () => {
     writeFileSync(file, bytes.fill('x', 2, 9), { flag: 'r+' });
   };
 
-  test('--check finds other bytes in a file of the same size, and writes it again in both trees', async () => {
+  test('--check finds wrong bytes in a file of the right size, and mends both trees', async () => {
     const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const sound = filesOf(folder);
@@ -501,7 +501,7 @@ describeOnSqlite('the folder', () => {
     expect(existsSync(fileOf(folder, picture))).toBe(false);
   });
 
-  test('a 404 is kept for as long as the server says, and other errors are not kept', async () => {
+  test('a 404 is cached as long as the server says, other errors are not cached', async () => {
     const { folder, publish, env } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
     const nginx = readFileSync(join(folder, 'current/nginx.conf'), 'utf8');
@@ -524,7 +524,7 @@ describeOnSqlite('the folder', () => {
     expect(caddy).toContain('handle @USER_NOT_FOUND {\n\t\t\theader Cache-Control max-age=5\n');
   });
 
-  test('a run that is stopped while it completes the second tree says so, and the next one completes it', async () => {
+  test('a run that stops in its second tree says so, and the next completes it', async () => {
     const { folder, publish, env } = await createSite(PEOPLE, NO_PAGES);
     const stopping = new AbortController();
     mkdirSync(folder);
@@ -639,7 +639,7 @@ describeOnSqlite('the folder', () => {
     expect(filesOf(folder)).toEqual(filesOf(other));
   });
 
-  test('a signal ends a run: what was published before is served, and what it has written is not taken for published', async () => {
+  test('a signal ends a run: earlier files are served, new ones do not count', async () => {
     const site = await createSite(PEOPLE, NO_PAGES);
     await site.publish();
     const [before, served] = [filesOf(site.folder), readlinkSync(join(site.folder, 'current'))];
@@ -734,7 +734,7 @@ describeOnSqlite('the folder', () => {
     }
   });
 
-  test('what reads the whole manifest pauses, so that a signal does not wait for its end', async () => {
+  test('reading a whole manifest pauses, so that signals are seen', async () => {
     const manifest = openManifest(join(tempFolder(), 'nginx.db'));
     const types = ['text/html', 'text/css'];
     for (let nr = 0; nr < 2500; nr++) {
@@ -781,7 +781,7 @@ describeOnSqlite('the folder', () => {
     expect(await publish()).toMatchObject({ code: 1, errors: [`${file} is not a SQLite database.`] });
   });
 
-  test('refuses a folder with files of others, or for another host, and leaves it as it is', async () => {
+  test('does not touch a folder with foreign files, or one for another host', async () => {
     const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     const list = () => readdirSync(folder, { recursive: true }).sort();
     const refuse = async (host: string) => {

@@ -109,7 +109,7 @@ test('a port that speaks plain HTTP has no TLS connection', async () => {
   ]);
 });
 
-test('a redirect from http to https is another site to a mirror, and followed to a named host', async () => {
+test('a redirect to https is followed by a mirror only if the host was named', async () => {
   const secure = await startSecure(SIGNED);
   const plain = await startSite((_, response) => response.writeHead(301, { location: secure.url }).end());
   expect((await askSite(plain.url))[0]).toContain('redirects to another site, which is not followed: https:');

@@ -18,7 +18,7 @@ test('starts as told, and rises to its bound', () => {
   expect([slow.rate(), respond(slow, 100)]).toEqual([2, 2]);
 });
 
-test('halves with each sign of overload, and then rises more slowly; it has no floor above its bound', () => {
+test('halves with each sign of overload, then rises slowly, and never exceeds its bound', () => {
   const pace = createPace({ rate: 100, startRate: 100 }, signal);
   pace.overloaded(NOW);
   expect(pace.rate()).toBe(50);
