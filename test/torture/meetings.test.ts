@@ -49,7 +49,7 @@ const PAIRS: readonly Pair[] = [
   ['restore', 'restore'],
   ['publish-nginx-again', 'publish-nginx-again', /another run publishes there/],
   ['publish-nginx', 'import-replace'],
-  ['mirror', 'mirror', /another mirror is using/],
+  ['mirror', 'mirror', /another mirror is using|is being written by another process; try again/],
   ['media-fetch', 'media prune --media-dir @media --grace 3600', undefined, 'media-relink', forgetCopy],
   ['purge', 'import'],
   ['migrate', 'check', /run `?vitrine migrate/],
