@@ -7,7 +7,7 @@ import type { Config } from '../config/settings.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
-import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
+import type { Answer, LookupOptions, Reader } from '../stores/reader.ts';
 import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
 import type { SendAnswer } from './http/answer.ts';
 import { acceptsGzip, knownEtags } from './http/conditions.ts';
@@ -96,14 +96,17 @@ export function createLookups({ variant, ...rest }: VariantOptions) {
   return { ...rest, family, collection, operations };
 }
 
-/** Answers a lookup: SQLite finds the answer at once, PostgreSQL later. */
+/**
+ * Answers a lookup: SQLite finds the answer at once, PostgreSQL later. A promise ends with the reply, so that Fastify waits for
+ * hooks that are still sending it.
+ */
 export function answerLookup(
   lookups: Lookups,
   name: 'profile' | 'items',
   request: FastifyRequest,
   reply: FastifyReply,
   user: string,
-): Awaitable<void> {
+): Promise<FastifyReply> | undefined {
   const { store, family, collection, operations, sendAnswer, tagUser } = lookups;
   const key = userKey(user);
   const conditions = readConditions(request);
@@ -112,12 +115,13 @@ export function answerLookup(
       ? store.profile(family, key, conditions)
       : store.items(family, key, collection, conditions);
 
-  function send(answer: Answer | undefined): Awaitable<void> {
+  function send(answer: Answer | undefined): Promise<FastifyReply> | undefined {
     if (answer === undefined) return sendMissing(lookups, reply, key);
     tagUser?.(reply, family, key);
     sendAnswer(reply, operations[name], answer, conditions.known);
+    return undefined;
   }
-  return found instanceof Promise ? found.then(send) : send(found);
+  return found instanceof Promise ? found.then((answer) => send(answer) ?? reply) : send(found);
 }
 
 function readConditions({ headers }: FastifyRequest): LookupOptions {
@@ -125,9 +129,9 @@ function readConditions({ headers }: FastifyRequest): LookupOptions {
   return { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
 }
 
-async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {
+async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<FastifyReply> {
   const { store, takedownStatus, family, tagUser } = lookups;
   const code = await findMissingCode(store, takedownStatus, family, key);
   tagUser?.(reply, family, key);
-  sendFailure(reply, code);
+  return sendFailure(reply, code);
 }

@@ -1,5 +1,6 @@
 // The lookups as a part of another Fastify app: answers are those of the server, and the app keeps its own.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type VitrineOptions, vitrine } from '../../src/server/plugin.ts';
@@ -92,6 +93,7 @@ describe('a good guest', () => {
     [304, '/b/username/ada', { headers: { 'if-none-match': '*' } }],
     [200, '/a/?user=ada&post=true'],
     [304, '/a/?user=ada', { headers: { 'if-none-match': '*' } }],
+    [304, '/a/?user=ada', { method: 'HEAD', headers: { 'if-none-match': '*' } }],
     [400, '/a/'],
     [404, '/b/username/nobody'],
     [404, '/b/nothing'],
@@ -109,11 +111,43 @@ describe('a good guest', () => {
       'x-sent': 'yes',
     });
     expect(headers.vary).toMatch(/\bOrigin\b/);
+    if (status === 304) expect(headers).not.toHaveProperty('content-length');
     // Of an error, only the plugin knows how long it may be kept.
     expect(headers['cache-control']).toBe(
       status < 400 ? 'private' : status === 404 ? 'max-age=5' : 'no-store',
     );
     if (status < 400) expect(headers.vary).toContain('Accept-Encoding');
+  });
+
+  test('a hook of the app that takes long sends each response once', async () => {
+    const host = hostApp();
+    let calls = 0;
+    host.addHook('onSend', async (_request, _reply, payload) => {
+      calls++;
+      if (payload !== undefined) await delay(20);
+      return payload;
+    });
+    host.register(vitrine, { database, variant: 'b', prefix: '/b' });
+    for (const [url, expected] of [
+      ['/b/username/ada', { username: 'ada' }],
+      ['/b/username/nobody', { code: 'USER_NOT_FOUND' }],
+    ] as const) {
+      calls = 0;
+      expect((await host.inject(url)).json()).toMatchObject(expected);
+      await delay(50);
+      expect(calls).toBe(1);
+    }
+  });
+
+  test('a list of origins leaves the `Vary` of the app as it is', async () => {
+    const host = Fastify();
+    host.addHook('onRequest', async (_request, reply) => void reply.header('vary', 'Cookie'));
+    host.register(vitrine, { database, variant: 'b', prefix: '/b', corsOrigin: 'https://app.example' });
+    for (const path of ['username/ada', 'username/nobody']) {
+      const { vary } = (await host.inject(`/b/${path}`)).headers;
+      expect(String(vary).split(', ')).toEqual(expect.arrayContaining(['Cookie', 'Origin']));
+    }
+    await host.close();
   });
 
   test('hooks of the app refuse requests in its own words', async () => {

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { Config } from '../../config/settings.ts';
 import type { Answer } from '../../stores/reader.ts';
 import { ANY, gzipEtag } from './conditions.ts';
+import { noBody } from './fresh.ts';
 import { addMissing, addVary, type CacheSettings, caching, JSON_TYPE, jsonHeaders } from './headers.ts';
 import type { Observer, Operation, ResponseEvent } from './observations.ts';
 
@@ -62,7 +63,7 @@ export function createAnswerReplier(config: AnswerConfig): SendAnswer {
     addMissing(reply, common);
     addVary(reply, 'Accept-Encoding');
     reply.header('etag', isGzip ? gzipEtag(etag) : etag);
-    if (body === null || known === ANY) return void reply.code(304).send();
+    if (body === null || known === ANY) return void reply.code(304).send(noBody(reply));
     if (isGzip) reply.header('content-encoding', 'gzip');
     reply.type(JSON_TYPE).send(body);
   };

@@ -6,7 +6,7 @@ import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { sendFailure } from '../../api/http/errors.ts';
-import { type Headers, METHODS, oneOrigin } from '../../api/http/headers.ts';
+import { addVary, type Headers, METHODS, oneOrigin } from '../../api/http/headers.ts';
 import type { Observer } from '../../api/http/observations.ts';
 import type { Config } from '../../config/settings.ts';
 import type { Clients } from './clients.ts';
@@ -107,7 +107,9 @@ export function originHeaders(
 export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
   if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
   app.addHook('onRequest', function setOriginHeaders(request, reply, done) {
-    reply.headers(originHeaders(config, request.raw));
+    const { vary, ...headers } = originHeaders(config, request.raw);
+    if (vary !== undefined) addVary(reply, vary);
+    reply.headers(headers);
     done();
   });
 }
