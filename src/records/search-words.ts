@@ -28,8 +28,14 @@ function fold(text: string): string {
     .trim();
 }
 
-/** A user name may consist of signs alone. */
-const foldUserName = (name: string) => fold(name) || name.normalize('NFKD').toLowerCase().trim();
+/** A user name may consist of signs alone. It has no control characters, which PostgreSQL would not take. */
+const foldUserName = (name: string) =>
+  fold(name) ||
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{Cc}+/gu, '')
+    .trim();
 
 /** Chinese and Japanese have no spaces: a word begins where the kind of characters changes. */
 const WORD =

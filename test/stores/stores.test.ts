@@ -65,6 +65,8 @@ describe(`the ${storeName()} store`, () => {
         김: ['jin'],
         기: ['jin'],
         _: ['__'],
+        // PostgreSQL takes no NUL.
+        '\0_': ['__'],
       };
       for (const [text, users] of Object.entries(searches))
         expect([text, await found(url, text)]).toEqual([text, users]);

@@ -202,6 +202,31 @@ test('choice of PostgreSQL hosts: answers never go back in time, and reach the n
   });
 });
 
+test('a slow query does not make its host seem older than a later one', async () => {
+  // No poll sets the generation again.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const database = { generation: 1, isUp: true };
+  const slow = Promise.withResolvers<void>();
+  let holds = false;
+  const step: Step = async (what) => {
+    if (!holds || what !== 'answer of 1') return;
+    holds = false;
+    await slow.promise;
+  };
+  const createPool = createPools([database], step) as unknown as Pools;
+  const cluster = await openHosts('postgres://db:1/site', () => {}, { createPool });
+  holds = true;
+  const first = cluster.read({ text: 'lookup' });
+  await new Promise(setImmediate);
+  expect(holds).toBe(false);
+  database.generation = 2;
+  expect(Number((await cluster.read({ text: 'lookup' }))[0])).toBe(2);
+  slow.resolve();
+  expect(Number((await first)[0])).toBe(2);
+  expect(cluster.fault()).toBeUndefined();
+  await cluster.close();
+});
+
 /** As SQLite's lock does, this lets one program of a schedule write at a time. */
 function createTurns() {
   let turn: Promise<unknown> = Promise.resolve();

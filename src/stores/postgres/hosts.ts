@@ -153,9 +153,11 @@ async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay):
     try {
       const [row] = await host.query(query);
       if (row === undefined) throw noRow(`The database at ${host.name}`);
-      host.generation = Number(row[0]);
+      const generation = Number(row[0]);
+      // A query that began before others says nothing of what the host has now.
+      host.generation = Math.max(host.generation, generation);
       choice.update(host);
-      if (host.generation >= choice.newest()) return row;
+      if (generation >= choice.newest()) return row;
     } catch (error) {
       failure = toStoreError(host.name, error);
       host.failed(error);
