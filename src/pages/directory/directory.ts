@@ -113,7 +113,8 @@ function addList(
 ): void {
   const { variant, base } = mount;
   const { family } = VARIANTS[variant];
-  const settings = describeSettings(config);
+  // A logo may be long.
+  const settings = computeEtag(describeSettings(config));
   const findLetters = createLetters(store, family);
   const readPictures = createPictureReader(config, store);
   const others = listMounts(config).filter(

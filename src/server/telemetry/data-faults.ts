@@ -12,6 +12,8 @@ interface Look extends ResponseTotals {
 }
 
 const WINDOW_MS = 30_000;
+/** How far looks are apart that are kept. Anybody may ask as often as they like. */
+const KEPT_MS = 1000;
 /** Fewer responses than these say nothing about the data. */
 const LEAST_RESPONSES = 10;
 const MOST_SHARE = 0.5;
@@ -21,13 +23,14 @@ const REMEMBERED_MS = 600_000;
 /** Compares the totals of now with those of earlier calls, so that requests pay nothing. */
 export function createFaultWatch(totals: () => ResponseTotals, now = () => performance.now()) {
   const looks: Look[] = [{ at: now(), ...totals() }];
+  let known = totals().dataFaults;
   let lastFault = Number.NEGATIVE_INFINITY;
 
   return function findFaults() {
     const look = { at: now(), ...totals() };
-    const [before = look] = looks.slice(-1);
-    if (look.dataFaults > before.dataFaults) lastFault = look.at;
-    looks.push(look);
+    if (look.dataFaults > known) lastFault = look.at;
+    known = look.dataFaults;
+    if (look.at >= (looks.at(-1)?.at ?? 0) + KEPT_MS) looks.push(look);
     for (let second = looks[1]; second !== undefined && second.at <= look.at - WINDOW_MS; second = looks[1])
       looks.shift();
     const [first = look] = looks;

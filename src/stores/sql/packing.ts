@@ -1,6 +1,7 @@
 // What is served compressed is compressed once, when it is stored: whole gzip bodies. A list is stored in no other form, once
 // for each name that it has, and unpacked for clients that do not accept gzip (11 µs for 6 KB; npm run bench).
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { StoreError } from '../errors.ts';
 import type { Answer } from '../reader.ts';
 
 /** Bytes: a shorter text is sent as it is. */
@@ -45,8 +46,13 @@ export function answerWith(etag: string, body: Buffer | null, isPacked: boolean,
 const MOST_AT_ONCE = 2 ** 20;
 
 /** With one buffer of its size, the usual list costs 12 µs instead of 18. */
-const unpack = (body: Buffer): Buffer =>
-  gunzipSync(body, { chunkSize: Math.min(unpackedSize(body), MOST_AT_ONCE) + 64 });
+function unpack(body: Buffer): Buffer {
+  try {
+    return gunzipSync(body, { chunkSize: Math.min(unpackedSize(body), MOST_AT_ONCE) + 64 });
+  } catch (error) {
+    throw new StoreError('A stored answer is damaged: run vitrine check.', { cause: error });
+  }
+}
 
 /** The bytes of a stored body when it is unpacked: the last four of a packed one tell. */
 export const unpackedSize = (body: Buffer): number =>

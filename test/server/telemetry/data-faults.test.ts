@@ -2,6 +2,7 @@
 import { openSync, statSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createFaultWatch } from '../../../src/server/telemetry/data-faults.ts';
+import { executeSql } from '../../support/importing.ts';
 import { folio, shot } from '../../support/records.ts';
 import { ask, databaseOf, json } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
@@ -33,6 +34,16 @@ test('a damaged file: faults are counted, /readyz warns, and says no while most 
     status: 503,
     reason: expect.stringContaining('run vitrine check'),
   });
+});
+
+test('a damaged list is a fault of the data', async () => {
+  const items = Array.from({ length: 15 }, (_, nth) => shot(nth + 1, 1, { description: 'y'.repeat(200) }));
+  const path = await databaseOf(folio(1, 'ada'), ...items);
+  executeSql(path, "UPDATE lists SET body = CAST(x'1f8b0800' || randomblob(500) AS BLOB)");
+  const server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
+  const reply = await ask(server, '/b/api/username/ada/shots');
+  expect([reply.status, json(reply)]).toMatchObject([503, { code: 'NOT_READY' }]);
+  expect((await metricsOf(server)).get('vitrine_data_faults_total')).toBe(1);
 });
 
 describe('the watch', () => {
