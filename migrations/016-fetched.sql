@@ -7,7 +7,8 @@ ALTER TABLE media ADD COLUMN refused TEXT; -- the host, with its scheme, if no f
 CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
 
--- All addresses of a copy have what is known of it.
+-- All addresses of a copy have what is known of it. Where nothing is, no other address is looked at.
+CREATE INDEX media_measured ON media (file) WHERE width IS NOT NULL;
 UPDATE media SET (width, height, color, small) = (
   SELECT width, height, color, small FROM media AS other WHERE other.file = media.file AND other.width IS NOT NULL LIMIT 1)
 WHERE file IS NOT NULL AND width IS NULL;

@@ -17,17 +17,20 @@ CREATE TABLE media_names (
 CREATE INDEX media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
 CREATE INDEX media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
 
+-- Once a second, however many users name the address: each change leaves a row that the next one reads.
 CREATE FUNCTION doubt_media() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  now_seconds bigint := floor(extract(epoch FROM clock_timestamp()));
 BEGIN
-  UPDATE media SET unnamed_since = extract(epoch FROM clock_timestamp()) WHERE url = OLD.url;
+  UPDATE media SET unnamed_since = now_seconds WHERE url = OLD.url AND unnamed_since IS DISTINCT FROM now_seconds;
   RETURN NULL;
 END $$;
 CREATE TRIGGER name_gone AFTER DELETE ON media_names FOR EACH ROW EXECUTE FUNCTION doubt_media();
 
--- Of a record that is deleted, NEW is null.
+-- Of a record that is deleted, NEW is null. `media` is asked first: it is not emptied meanwhile, which leaves rows to pass.
 CREATE FUNCTION forget_names_of_profile() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF EXISTS (SELECT FROM media_names) THEN
+  IF EXISTS (SELECT FROM media) OR EXISTS (SELECT FROM media_names) THEN
     DELETE FROM media_names WHERE family = OLD.family AND id = OLD.id AND url = ANY (ARRAY(
       SELECT value FROM (
         SELECT key, value FROM json_each_text(members(OLD.record))
@@ -37,7 +40,7 @@ BEGIN
 END $$;
 CREATE FUNCTION forget_names_of_item() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF EXISTS (SELECT FROM media_names) THEN
+  IF EXISTS (SELECT FROM media) OR EXISTS (SELECT FROM media_names) THEN
     DELETE FROM media_names WHERE family = OLD.family AND id = OLD.owner AND url = ANY (ARRAY(
       SELECT value FROM (
         SELECT key, value FROM json_each_text(members(OLD.record))

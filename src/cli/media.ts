@@ -148,13 +148,16 @@ const createPrune = (context: CommandContext): Command =>
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', PRUNE_HELP)
     .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
-      const { database, mediaDir } = findMediaPlace(flags, context);
+      const place = findMediaPlace(flags, context);
+      const { database, mediaDir } = place;
       await refuseForeign(database, mediaDir);
+      const mediaUrl = await linkingUrl(place);
       const { runPrune } = await import('../tools/media/upkeep.ts');
       await using writer = await openWriter(database, { mustExist: true });
       const signal = context.stopSignal();
       const seconds = Math.round(grace * 3600);
-      const result = await runPrune({ mediaDir, grace: seconds, writer, out: context.stderr, signal });
+      const out = context.stderr;
+      const result = await runPrune({ mediaDir, mediaUrl, grace: seconds, writer, out, signal });
       const { files, bytes, waiting, isStopped } = result;
       const removed = `removed ${counted(files, 'file')}, ${megabytes(bytes)}`;
       const failure = isStopped ? 'stopped: the same command removes the others' : undefined;
@@ -165,6 +168,6 @@ const createPrune = (context: CommandContext): Command =>
 /** A database without a single copy has no folder: this one must be another's. */
 async function refuseForeign(database: string, mediaDir: string): Promise<void> {
   await using archive = await openArchive(database);
-  for await (const _ of archive.media()) return;
+  for await (const { file } of archive.media()) if (file !== null) return;
   throw new CommandFailed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
 }

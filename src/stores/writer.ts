@@ -7,6 +7,7 @@ import {
   boundChanges,
   ERASE_LATER,
   ERASED,
+  ERASED_SO_FAR,
   eraseChanges,
   hasFormerNames,
   keepGeneration,
@@ -21,6 +22,7 @@ import { repairCounts } from './sql/counts.ts';
 import { type FetchEnd, finishFetch } from './sql/fetches.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
+  type HasFile,
   type OriginalState,
   pruneCopies,
   relink,
@@ -115,15 +117,17 @@ const mediaChanges = (change: StoreAccess['change']) => ({
   relink: (mediaUrl: string) => change((db) => relink(db, mediaUrl, () => advance(db, 'generation > 0'))),
   /**
    * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
-   * named them: false, and nothing is remembered, if a user was taken down since.
+   * named them: false, and nothing is remembered, if a user was taken down since. `hasFile` tells whether a file is still there.
    */
-  saveOriginals: (entries: readonly OriginalState[], mark: string) =>
-    change((db) => saveOriginals(db, entries, mark)),
+  saveOriginals: (entries: readonly OriginalState[], mark: string, hasFile: HasFile = () => true) =>
+    change((db) => saveOriginals(db, entries, mark, hasFile)),
   /** Remembers what pages need to know of a copy; false if no address has it any more. */
   saveFacts: (file: string, facts: MeasuredCopy) => change((db) => saveFacts(db, file, facts)),
   /** Forgets addresses that no record has named for `grace` seconds. */
   pruneCopies: (grace: number, onStep?: StepListener) => change((db) => pruneCopies(db, grace, onStep)),
-  unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
+  /** Files that are no copy that the database knows, and that no record names under `mediaUrl`. */
+  unknownFiles: (names: readonly string[], mediaUrl: string) =>
+    change((db) => unknownFiles(db, names, mediaUrl)),
 });
 
 /** What caches and subscribers are told of changes. */
@@ -140,7 +144,7 @@ const deliveries = ({ adapter, change, eraseTraces = noTraces }: StoreAccess) =>
     await change(eraseChanges);
     const unerased = await eraseTraces();
     if (unerased !== undefined) throw new StoreError(unerased);
-    await change(async (db) => void (await db.run(ERASED)));
+    await change(async (db) => void (await db.run(ERASED_SO_FAR)));
   },
 });
 

@@ -9,7 +9,10 @@ import { importFiles } from '../../src/import/import.ts';
 import { FAMILIES, type Family } from '../../src/records/kinds.ts';
 import { openArchive, openReader, openWriter } from '../../src/stores/open.ts';
 import type { Change, ChangeOptions, ChangeSet } from '../../src/stores/sql/changes.ts';
-import type { Writer } from '../../src/stores/writer.ts';
+import { openForWriting } from '../../src/stores/sqlite/connect.ts';
+import { sqlAdapter } from '../../src/stores/sqlite/dialect.ts';
+import { change as changeIn } from '../../src/stores/sqlite/write.ts';
+import { createWriter, type Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
 import { ndjson } from '../support/files.ts';
@@ -236,6 +239,33 @@ describe(`the changes of the ${storeName()} store`, () => {
       ['three was not notified, and will be the next time: there was no time'],
     );
   });
+});
+
+test('a takedown while names of another are erased keeps its own until they are told', async () => {
+  const path = newPath();
+  await addRecords(path, blog(1, 'ada'), blog(2, 'bob'));
+  const takeDown = (value: string) =>
+    change(path, (writer) =>
+      writer.takeDown([{ family: 'microblog', kind: 'user', value }], { keepNames: true }),
+    );
+  await takeDown('ada');
+  using db = openForWriting(path);
+  const writer = createWriter({
+    load: () => Promise.reject(),
+    adapter: sqlAdapter(db),
+    change: (action) => changeIn(db, path, action),
+    eraseTraces: async () => void (await takeDown('bob')),
+    close() {},
+  });
+  await writer.eraseNames();
+  expect(await writer.keepsNames()).toBe(true);
+  await change(path, async (other) => {
+    await other.eraseNames();
+    expect(await other.keepsNames()).toBe(false);
+    // As by another command that has seen the names, too.
+    await other.eraseNames();
+  });
+  expect(readFileSync(path).includes('bob')).toBe(false);
 });
 
 test('a takedown leaves no name where nobody is told', async () => {

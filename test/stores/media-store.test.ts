@@ -234,8 +234,10 @@ describe(`copies of pictures in ${storeName()}`, () => {
       [file('a'), glass],
       [file('d'), facts],
     ]);
-    await using before = await openArchive(url);
+    const before = await openArchive(url);
     expect((await before.copies(file('c', 'mp3'))).map(({ small }) => small)).toEqual([measured.small]);
+    // While it is open, each change waits 5 s for it.
+    await before.close();
     await saveOriginals(url, [copy(`${OLD}/20.jpg`, file('d'))]);
     expect(await known(file('d'))).toEqual([[file('d'), facts]]);
     for (const name of ['20.jpg', 'bob.jpg']) await saveOriginals(url, [copy(`${OLD}/${name}`, file('e'))]);
@@ -265,10 +267,11 @@ describe(`copies of pictures in ${storeName()}`, () => {
     await addRecords(url, post(10, 1, { date: '2024-01-02 00:00:00' }));
     expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 1, waiting: 0 });
     const names = [file('a'), file('b'), file('9')];
-    expect((await change(url, (writer) => writer.unknownFiles(names))).sort()).toEqual([
-      file('9'),
-      file('b'),
-    ]);
+    const unknown = () => change(url, (writer) => writer.unknownFiles(names, MEDIA));
+    expect((await unknown()).sort()).toEqual([file('9'), file('b')]);
+    // As in what `export --media-urls` writes.
+    await addRecords(url, post(10, 1, { photo: `${MEDIA}/${file('b')}`, date: '2024-01-02 00:00:00' }));
+    expect(await unknown()).toEqual([file('9')]);
     expect(await sound(url)).toEqual([]);
   });
 
@@ -286,6 +289,19 @@ describe(`copies of pictures in ${storeName()}`, () => {
       for (const name of readdirSync(dirname(url)))
         expect(readFileSync(join(dirname(url), name)).includes('bob.jpg')).toBe(false);
     expect(await sound(url)).toEqual([]);
+  });
+
+  test('a copy whose file a takedown has removed meanwhile is asked for again', async () => {
+    const url = await databaseOf(...RECORDS);
+    await change(url, (writer) => writer.saveOriginals(ENTRIES, '', (name) => name !== file('d')));
+    const { entries } = await readMedia(url);
+    expect(entries.find((entry) => entry.url === `${OLD}/bob.jpg`)).toMatchObject({
+      file: null,
+      reason: 'a takedown removed the file meanwhile',
+    });
+    expect(entries.filter((entry) => entry.file === null)).toHaveLength(
+      ENTRIES.filter((entry) => entry.file === null || entry.file === file('d')).length,
+    );
   });
 
   test('nothing is remembered when somebody was taken down since records were read', async () => {

@@ -158,7 +158,7 @@ export async function eraseChanges(db: SqlAdapter): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');
   await db.run(`DELETE FROM changes WHERE profile < ${before} AND ${IS_FORMER_NAME}`);
   await db.run(`UPDATE changes SET username = NULL WHERE username IS NOT NULL AND profile < ${before}`);
-  await db.run('UPDATE vitrine SET erased_before = erase_before');
+  await db.run('UPDATE vitrine SET erased_before = erase_before WHERE erase_before IS NOT NULL');
 }
 
 /** Erases all changes: earlier generations can no longer be compared. */
@@ -168,6 +168,9 @@ export async function forgetChanges(db: SqlAdapter): Promise<void> {
 }
 
 export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
+
+/** The same, but for a takedown that has come meanwhile. Its names are still to be erased. */
+export const ERASED_SO_FAR = `${ERASED} WHERE erase_before = erased_before`;
 
 // Up to which generation of the data each subscriber was notified of changes. The generation is negative where the last
 // notification did not arrive, and 0 where none has.

@@ -64,13 +64,23 @@ const SHARE_FACTS = `
     SELECT width, height, color, small FROM media AS other WHERE other.file = $2 AND other.width IS NOT NULL LIMIT 1)
   WHERE url = $1 AND width IS NULL`;
 
+export type HasFile = (name: string) => boolean;
+
+/** After a takedown, files are removed by steps like this one: what was there when it was fetched may be gone by now. */
+const withoutFile = ({ url }: OriginalState): OriginalState => {
+  return { url, file: null, bytes: 0, reason: 'a takedown removed the file meanwhile' };
+};
+
 export async function saveOriginals(
   db: SqlAdapter,
   entries: readonly OriginalState[],
   mark: string,
+  hasFile: HasFile,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
-  for (const { url, file, bytes, reason, refused, facts } of entries) {
+  for (const entry of entries) {
+    const isGone = entry.file !== null && !hasFile(entry.file);
+    const { url, file, bytes, reason, refused, facts } = isGone ? withoutFile(entry) : entry;
     await db.run(save(db), [url, file ?? '', String(bytes), reason ?? '', refused ?? '']);
     if (file === null) continue;
     if (facts !== undefined) await saveFacts(db, file, facts);
@@ -154,10 +164,22 @@ export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep
   };
 }
 
-export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {
-  for (const name of names) await db.run('INSERT INTO named_urls VALUES ($1) ON CONFLICT DO NOTHING', [name]);
-  const unknown = db.rows<[string]>(
-    'SELECT url FROM named_urls WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named_urls.url)',
-  );
+/** Files that no address has, and that no record names by the address of a copy, as in what `export --media-urls` writes. */
+export async function unknownFiles(
+  db: SqlAdapter,
+  names: readonly string[],
+  mediaUrl: string,
+): Promise<string[]> {
+  await fileNames(db);
+  const lengthOfBase = mediaUrl.length + 2;
+  for (const name of names)
+    await db.run(
+      `INSERT INTO named_urls SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = $1)
+       ON CONFLICT DO NOTHING`,
+      [`${mediaUrl}/${name}`],
+    );
+  const unknown = db.rows<[string]>(`
+    SELECT name FROM (SELECT substr(url, ${lengthOfBase}) AS name FROM named_urls) AS unnamed
+    WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = unnamed.name)`);
   return (await Array.fromAsync(unknown)).map(([name]) => name);
 }

@@ -47,7 +47,9 @@ async function removeCopies(db: SqlAdapter, removeFiles: RemoveFiles): Promise<n
   // A file that has another address as well stays as long as that does.
   const files = await Array.fromAsync(
     db.rows<[string]>(`
-      SELECT DISTINCT file FROM media AS gone WHERE file IS NOT NULL AND url IN (SELECT url FROM named_urls) AND NOT EXISTS (
+      SELECT file FROM (
+        SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND url IN (SELECT url FROM named_urls)) AS gone
+      WHERE NOT EXISTS (
         SELECT 1 FROM media WHERE media.file = gone.file AND (unnamed_since IS NULL OR ${IS_NAMED}))`),
   );
   await removeFiles(files.map(([file]) => file));

@@ -143,7 +143,7 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
   const takenDown = await change(db, path, async (store) => {
     const isNew = lacks('copy', 'main');
     erases = isNew || lacks('main', 'copy') || (await keepsNames(store));
-    const list = await readTakedowns(store);
+    const list = isNew ? await readTakedowns(store) : undefined;
     for (const [table, key] of Object.entries(TABLES)) replaceRows(db, table, key);
     db.exec(`
         INSERT OR IGNORE INTO main.takedown_salts SELECT * FROM copy.takedown_salts;
@@ -152,7 +152,7 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
         UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine)`);
     // No database that has the marks of one of the two has the takedowns of both.
     if (erases) await addMark(store);
-    const removed = isNew ? await adoptTakedowns(store, list) : NOTHING;
+    const removed = list === undefined ? NOTHING : await adoptTakedowns(store, list);
     await advance(store, 'true');
     // Among them are the names of users that either database has taken down.
     await forgetChanges(store);

@@ -76,13 +76,15 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   using originals = createOriginals();
   report.step('looking for pictures in records', UNKNOWN_SIZE);
   const archive = await openArchive(options.database);
-  const saver = createSaver(options.writer, await archive.takedownsMark());
+  const hasFile = (name: string) => folder.readSize(name) !== undefined;
+  const saver = createSaver(options.writer, await archive.takedownsMark(), hasFile);
   const scope = findScope(await archive.fetchStart(options.files), options);
   using quota = openQuota(folder, options.mediaQuota, isEverything(scope));
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, scope, quota, outcomes, saver };
   try {
     await listOriginals(listing, archive).finally(archive.close);
+    await saveFound(listing);
     await saveRefused(listing);
     const run = createRun({ report, signal, total: originals.size() });
     const total = originals.size() + outcomes.counts.notNamed;
@@ -125,7 +127,7 @@ const ORIGINALS_AT_ONCE = 1000;
 
 /** Fills the list with what has no copy. */
 async function listOriginals(listing: Listing, archive: Archive): Promise<void> {
-  const { options, originals, scope, outcomes, saver } = listing;
+  const { options, originals, scope, outcomes } = listing;
   for (const host of scope.refused) {
     const refused = refusal(host, namedHosts(options));
     if (refused !== undefined) outcomes.reportRefused(refused.reason);
@@ -139,7 +141,7 @@ async function listOriginals(listing: Listing, archive: Archive): Promise<void> 
     if (!isEverything(scope) && !originals.isNew(entry.url)) continue;
     const copy = findCopy(entry, listing);
     if (copy !== undefined) {
-      if (copy !== entry) await saver.add(copy);
+      if (copy !== entry) originals.find(entry.url);
       outcomes.counts.present++;
     } else if (!isCopyAddress(entry.url, options)) wantOrRefuse(entry, listing);
   }
@@ -153,6 +155,15 @@ function wantOrRefuse({ url, refused: before }: OriginalState, { options, origin
   if (before !== undefined) return;
   outcomes.reportRefused(refused.reason);
   originals.refuse(url);
+}
+
+/** After the records are read: SQLite's log is not emptied while they are, and each save would wait for that. */
+async function saveFound(listing: Listing): Promise<void> {
+  for (const urls of listing.originals.found()) {
+    if (listing.options.signal.aborted) return;
+    await listing.saver.addAll(urls.flatMap((url) => findByAddress(url, listing) ?? []));
+    await nextTurn();
+  }
 }
 
 async function saveRefused({ options, originals, saver }: Listing): Promise<void> {
@@ -169,11 +180,16 @@ function describeRefused(url: string, options: FetchOptions): OriginalState {
 }
 
 /** The entry of an original that has its copy, which is looked for in the folder if everything is looked at. */
-function findCopy(entry: OriginalState, { folder, options, scope }: Listing): OriginalState | undefined {
+function findCopy(entry: OriginalState, listing: Listing): OriginalState | undefined {
+  const { folder, scope } = listing;
   const { url, file } = entry;
   if (file !== null && (!isEverything(scope) || folder.readSize(file) === entry.bytes)) return entry;
+  return findByAddress(url, listing);
+}
+
+/** The entry of a copy that a record names by its own address, as in what `export --media-urls` writes. */
+function findByAddress(url: string, { folder, options }: Listing): OriginalState | undefined {
   if (!isCopyAddress(url, options)) return undefined;
-  // As in what `export --media-urls` writes.
   const name = url.slice(options.mediaUrl.length + 1);
   const bytes = folder.readSize(name);
   return bytes === undefined ? undefined : { url, file: name, bytes, reason: null };
@@ -255,7 +271,7 @@ async function fetchOriginal(url: string, fetchFile: FetchFile, fetch: Fetch): P
 /** Removes fetched files that the database does not know: their records may have been taken down. */
 async function removeUnsaved({ options, folder, saver }: Listing): Promise<void> {
   const names = saver.unsaved().flatMap(({ file }) => file ?? []);
-  for (const name of await options.writer.unknownFiles(names)) await folder.remove(name);
+  for (const name of await options.writer.unknownFiles(names, options.mediaUrl)) await folder.remove(name);
 }
 
 // What becomes of originals: counts it, reports each failure, and sums it up.

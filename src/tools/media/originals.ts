@@ -1,12 +1,13 @@
 // The originals to fetch, in a temporary database, since there may be more than memory holds; and what became of them, saved
 // in batches: what is not saved yet is fetched again after a crash.
 
-import type { OriginalState } from '../../stores/sql/media.ts';
+import type { HasFile, OriginalState } from '../../stores/sql/media.ts';
 import { openScratch } from '../../stores/sqlite/connect.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 const PAGE = 100;
-const REFUSED_PAGE = 5000;
+/** Of those that are only noted, and cost no request. */
+const NOTED_PAGE = 5000;
 
 export type Originals = ReturnType<typeof createOriginals>;
 
@@ -16,6 +17,7 @@ export function createOriginals() {
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
     CREATE INDEX wanted_of_host ON wanted (host, n);
     CREATE TABLE refused (n INTEGER PRIMARY KEY, url TEXT NOT NULL);
+    CREATE TABLE found (n INTEGER PRIMARY KEY, url TEXT NOT NULL);
     CREATE TABLE seen (url TEXT PRIMARY KEY) WITHOUT ROWID;`);
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
   const page = db.prepare<[string, number, number], { n: number; url: string }>(
@@ -24,9 +26,7 @@ export function createOriginals() {
 
   const see = db.prepare('INSERT OR IGNORE INTO seen VALUES (?)');
   const refuse = db.prepare('INSERT INTO refused (url) VALUES (?)');
-  const refusedPage = db.prepare<[number, number], { n: number; url: string }>(
-    'SELECT n, url FROM refused WHERE n > ? ORDER BY n LIMIT ?',
-  );
+  const find = db.prepare('INSERT INTO found (url) VALUES (?)');
 
   /** Page by page: a statement can be iterated once at a time. */
   function* listUrls(host: string): Generator<string> {
@@ -39,20 +39,28 @@ export function createOriginals() {
     }
   }
 
+  /** Many at a time. */
+  function* listNoted(table: 'refused' | 'found'): Generator<string[]> {
+    const noted = db.prepare<[number, number], { n: number; url: string }>(
+      `SELECT n, url FROM ${table} WHERE n > ? ORDER BY n LIMIT ?`,
+    );
+    for (let last = 0; ; ) {
+      const rows = noted.all(last, NOTED_PAGE);
+      const end = rows.at(-1);
+      if (end === undefined) return;
+      yield rows.map(({ url }) => url);
+      last = end.n;
+    }
+  }
+
   return {
     /** Whether it comes for the first time. */
     isNew: (url: string) => see.run(url).changes > 0,
     refuse: (url: string) => void refuse.run(url),
-    /** Those that were refused, many at a time. */
-    *refused(): Generator<string[]> {
-      for (let last = 0; ; ) {
-        const rows = refusedPage.all(last, REFUSED_PAGE);
-        const end = rows.at(-1);
-        if (end === undefined) return;
-        yield rows.map(({ url }) => url);
-        last = end.n;
-      }
-    },
+    refused: () => listNoted('refused'),
+    /** Its copy is in the folder. */
+    find: (url: string) => void find.run(url),
+    found: () => listNoted('found'),
     want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
     size: () => db.prepare<[], number>('SELECT count(*) FROM wanted').pluck().get() ?? 0,
 
@@ -74,14 +82,14 @@ export type Saver = ReturnType<typeof createSaver>;
 export class TakedownMade extends Error {}
 
 /** `mark` is that of the takedowns when the originals were listed. */
-export function createSaver(writer: Pick<Writer, 'saveOriginals'>, mark: string) {
+export function createSaver(writer: Pick<Writer, 'saveOriginals'>, mark: string, hasFile?: HasFile) {
   let pending: OriginalState[] = [];
   let saving = Promise.resolve();
 
   async function save(): Promise<void> {
     const batch = pending;
     pending = [];
-    if (batch.length === 0 || (await writer.saveOriginals(batch, mark))) return;
+    if (batch.length === 0 || (await writer.saveOriginals(batch, mark, hasFile))) return;
     pending = [...batch, ...pending];
     throw new TakedownMade();
   }

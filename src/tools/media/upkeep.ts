@@ -63,6 +63,8 @@ async function checkCopy(
 
 interface PruneOptions {
   readonly mediaDir: string;
+  /** What records may name copies by. */
+  readonly mediaUrl: string;
   /** Seconds a copy must be unreferenced before it is removed. */
   readonly grace: number;
   readonly writer: Pick<Writer, 'pruneCopies' | 'unknownFiles'>;
@@ -71,7 +73,7 @@ interface PruneOptions {
 }
 
 /** First the database forgets them, then their files go. */
-export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOptions) {
+export async function runPrune({ mediaDir, mediaUrl, grace, writer, out, signal }: PruneOptions) {
   using report = createReport(out);
   const pruned = await writer.pruneCopies(grace, report.step);
   const folder = createMediaFolder(mediaDir);
@@ -82,7 +84,7 @@ export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOp
     await nextTurn();
     if (signal.aborted) break;
     report.show(() => `removing files  ${counted(removed.files, 'file')} so far`);
-    const kept = await findKept(page, before, writer);
+    const kept = await findKept(page, before, (names) => writer.unknownFiles(names, mediaUrl));
     for (const { name, bytes } of page) {
       // A fetch that meets the same bytes again sets the time of the file.
       if (kept.has(copyHash(name)) || !(await folder.removeOld(name, before))) continue;
@@ -97,11 +99,11 @@ export async function runPrune({ mediaDir, grace, writer, out, signal }: PruneOp
 async function findKept(
   page: readonly StoredFile[],
   before: number,
-  writer: PruneOptions['writer'],
+  listUnknown: (names: readonly string[]) => Promise<string[]>,
 ): Promise<ReadonlySet<string>> {
   const copies = page.filter(({ name }) => isCopy(name));
   const old = copies.filter(({ changed }) => changed <= before).map(({ name }) => name);
-  const unknown = new Set(await writer.unknownFiles(old));
+  const unknown = new Set(await listUnknown(old));
   return new Set(
     copies
       .map(({ name }) => name)

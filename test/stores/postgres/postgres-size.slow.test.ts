@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openReader, openWriter } from '../../../src/stores/open.ts';
 import { writePeople } from '../../bench/data.ts';
 import { ndjson, tempFolder } from '../../support/files.ts';
+import { change, saveOriginals } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
 import { folio, shot } from '../../support/records.ts';
 import { importInto, run } from '../../support/rig.ts';
@@ -161,6 +162,33 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(await takeDownWithCopies('user7')).toHaveLength(1);
     expect((await pages(database, 'media%')) - before[0]).toBeLessThan(500);
     expect((await pages(database, 'items')) - before[1]).toBeLessThan(300);
+  });
+
+  test('an import that drops an address of many users changes its copy once a second', async () => {
+    const database = await cluster.createDatabase();
+    const url = cluster.url(database);
+    const shared = 'https://old.example/everybody.png';
+    const withAvatar = (avatar: string) =>
+      importInto(
+        url,
+        ['-'],
+        ndjson(...Array.from({ length: USERS }, (_, nr) => folio(nr + 1, `user${nr}`, { avatar }))),
+      );
+    await withAvatar(shared);
+    const entry = { url: shared, file: `${'a'.repeat(64)}.png`, bytes: 1, reason: null };
+    await saveOriginals(url, [entry]);
+    await change(url, (writer) => writer.pruneCopies(3600));
+    const updates = async () => {
+      await settled(database);
+      const [row] = await cluster.primary.sql(
+        "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'media'",
+        database,
+      );
+      return Number(row?.n_tup_upd);
+    };
+    const before = await updates();
+    await withAvatar('');
+    expect((await updates()) - before).toBeLessThan(USERS / 10);
   });
 
   // It took a quarter of a second, whenever the planner expected many rows.

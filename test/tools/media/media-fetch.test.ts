@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
 import { copyPath } from '../../../src/records/copy-files.ts';
 import { openWriter } from '../../../src/stores/open.ts';
@@ -11,7 +12,7 @@ import type { OriginalState } from '../../../src/stores/sql/media.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { createSaver, TakedownMade } from '../../../src/tools/media/originals.ts';
 import { tempFolder } from '../../support/files.ts';
-import { readMedia } from '../../support/importing.ts';
+import { change, readMedia } from '../../support/importing.ts';
 import { copiesIn, fetchInto, MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { type Files, startFiles, startSite } from '../../support/mirror-site.ts';
 import { png, sha256, svg } from '../../support/pictures.ts';
@@ -129,6 +130,31 @@ describe('a fetch', () => {
     const { originals, failure } = await fetchInto(store, ['elsewhere.example'], { mediaDir });
     expect([failure, originals]).toMatchObject([undefined, { fetched: 0, present: 1, failed: 0 }]);
     expect(await entriesOf(store)).toEqual([{ url, file, bytes: png('a').length, reason: null }]);
+  });
+
+  test('keeps what records name in the folder, although a user is taken down meanwhile', async () => {
+    const mediaDir = join(tempFolder(), 'media');
+    const files = Array.from({ length: 150 }, (_, nr) => putCopy(mediaDir, png(`${nr}`), 'png'));
+    const host = await startFiles({
+      '/slow': (response) => {
+        const takenDown = change(store, (writer) =>
+          writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'nobody' }]),
+        );
+        void takenDown.then(() => response.end(png('slow')));
+      },
+    });
+    const store: string = await withAvatars(
+      ...files.map((file) => `${MEDIA_URL}/${file}`),
+      `${host.url}/slow`,
+    );
+    const { originals } = await fetchInto(store, [host.host], { mediaDir });
+    expect(originals).toMatchObject({ fetched: 1, present: 150 });
+    expect((await entriesOf(store)).filter(({ file }) => file !== null)).toHaveLength(151);
+    expect(copiesIn(mediaDir)).toHaveLength(151);
+    // Nothing was saved while the records were read, which keeps SQLite's log from being emptied.
+    const db = new Database(store);
+    expect(db.prepare('SELECT count(*) FROM unswept').pluck().get()).toBe(0);
+    db.close();
   });
 
   test('saves what it fetched, then says that the folder cannot be written', async () => {

@@ -119,14 +119,15 @@ describe('media prune', () => {
     const database = await fetched();
     put(database, STRAY, png('stray'));
     const writer = await openWriter(database);
-    const unknownFiles = async (names: readonly string[]) => {
-      const unknown = await writer.unknownFiles(names);
-      if (names.includes(STRAY)) age(placeOf(database, STRAY), 0);
+    const unknownFiles = async (...args: Parameters<typeof writer.unknownFiles>) => {
+      const unknown = await writer.unknownFiles(...args);
+      if (args[0].includes(STRAY)) age(placeOf(database, STRAY), 0);
       return unknown;
     };
     const { signal } = new AbortController();
     const pruning = {
       mediaDir: `${database}.media`,
+      mediaUrl: 'https://new.example/media',
       grace: 3600,
       out: { write() {} },
       signal,
@@ -135,6 +136,14 @@ describe('media prune', () => {
     expect(await runPrune(pruning)).toMatchObject({ files: 0, bytes: 0 });
     expect(existsSync(placeOf(database, STRAY))).toBe(true);
     await writer.close();
+  });
+
+  test('keeps files that records name by the address of a copy', async () => {
+    const database = await fetched();
+    put(database, STRAY, png('stray'));
+    await addRecords(database, folio(3, 'cy', { avatar: `https://new.example/media/${STRAY}` }));
+    await media(database, 'prune', '--grace', '0');
+    expect(existsSync(placeOf(database, STRAY))).toBe(true);
   });
 
   test('removes unknown files, and copies that no record named for the time of grace', async () => {
