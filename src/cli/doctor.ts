@@ -10,7 +10,7 @@ export const command = (context: CommandContext) =>
   createCommand('doctor', RESULT, [])
     .addArgument(new Argument('<base-url>', 'the public base address').argParser(baseUrlArgument))
     .addOption(variantOption())
-    .option('--user <name>', 'an existing user (default: looked for among the sample users)')
+    .option('--user <name>', 'an existing user (default: ada, a sample user)')
     .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 10)
     .addHelpText(
       'after',

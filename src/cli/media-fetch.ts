@@ -74,7 +74,7 @@ status 404 or 410, or a host that is not named.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
 const RESULT =
-  '`originals` (`fetched`, `present`, `gone`, `notNamed`, `failed`), `total`, `mediaUrl`, `relinked`, and `stopped` (why it stopped early)';
+  '`originals` (`fetched`, `present`, `gone`, `notNamed`, `failed`), `total`, `mediaUrl`, `relinked`, `shrunk` (pictures that got small ones), and `stopped` (why it stopped early)';
 
 export const mediaFetchCommand = (context: CommandContext): Command =>
   addMediaOptions(

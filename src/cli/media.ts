@@ -103,7 +103,8 @@ const REMEDY =
 
 type MediaCheckFlags = SettingFlags & { removeDamaged: boolean };
 
-const CHECK_RESULT = '`files`, `sound`, `missing`, `damaged`, `removed`';
+const CHECK_RESULT =
+  '`files`, `sound`, `missing`, `damaged`, `removed`, `unmeasured` (without small pictures yet)';
 
 const createCheck = (context: CommandContext): Command =>
   createCommand('check', CHECK_RESULT, ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
@@ -140,7 +141,7 @@ A copy stays for the hours of --grace after the last record that named it. So an
 again. The folder must belong to this database alone.
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
-const PRUNE_RESULT = '`files`, `bytes`, `forgotten` addresses, `waiting` files';
+const PRUNE_RESULT = '`files`, `bytes`, `forgotten` addresses, `waiting` files, `isStopped` (true or false)';
 
 const createPrune = (context: CommandContext): Command =>
   createCommand('prune', PRUNE_RESULT, MEDIA_SETTINGS)

@@ -72,7 +72,7 @@ export const SETTINGS = {
   mediaUrl: setting(
     '',
     optional(absoluteUrl),
-    'public URL of copied pictures. The default is `/media` on the host of the first base URL that names a host',
+    'public URL of copied pictures. The default is `/media` on the host of the first base URL that names a host. Without one it is `http://localhost:8080/media`, which only this machine reaches',
   ),
   host: setting(
     '127.0.0.1',
@@ -121,7 +121,7 @@ export const SETTINGS = {
   directory: setting(
     'off',
     onOff,
-    '`on` or `off` for a list of all people at `/` with a search, and for sitemaps',
+    '`on` or `off` for a list of all people at `/` with a search, and for sitemaps. It needs `EXPLORER=on`',
   ),
   exampleUsers: setting(
     'auto',
@@ -133,7 +133,11 @@ export const SETTINGS = {
     origins,
     'origins from which pages load pictures that have no copy, as `*`, `none`, or a list',
   ),
-  siteLanguage: setting('en', siteLanguage, 'language of the pages of people, feeds and error pages'),
+  siteLanguage: setting(
+    'en',
+    siteLanguage,
+    'language of the pages of people, the directory, feeds, cards and error pages, as `en`, `ar`, `de`, `es`, `fr`, `it`, `ja`, `nl`, `pl`, `pt`, `sv` or `tr`',
+  ),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
   siteLogo: setting(
     '',

@@ -27,7 +27,7 @@ export type MapTools = typeof kit & {
 
 const isNothing = (value: unknown) => value === undefined || value === null || value === '';
 
-/** Throws on what cannot be converted. Nothing (undefined, null, an empty text) stays nothing, except as an id. */
+/** `date` and `url` throw on what they cannot convert. Of nothing, `id` throws, `text` makes '', and the others give undefined. */
 export const kit = Object.freeze({ id: makeId, text: readHtml, date: readDate, url: readUrl });
 
 /** The same number for the same text, always and everywhere: 63 bits of its SHA-256. */

@@ -73,11 +73,11 @@ docker() {
   case "$1 $2" in
     'build -t' | 'compose build') image ;;
     'tag '*) rm -rf ~/"images/$3" && cp -r ~/"images/$2" ~/"images/$3" ;;
-    'run --rm') shift 3; inside "$@" ;;
-    'compose up') stop; start inside vitrine serve ;;
+    'run --rm') shift 3; "\${inside[@]}" "$@" ;;
+    'compose up') stop; start "\${inside[@]}" vitrine serve ;;
     'compose down') stop ;;
-    'compose exec') [ "$3 $4" = '-T vitrine' ] && shift 4 && inside "$@" ;;
-    'compose run') [ "$3 $4 $5" = '--rm -T vitrine' ] && shift 5 && inside "$@" ;;
+    'compose exec') [ "$3 $4" = '-T vitrine' ] && shift 4 && "\${inside[@]}" "$@" ;;
+    'compose run') [ "$3 $4 $5" = '--rm -T vitrine' ] && shift 5 && "\${inside[@]}" "$@" ;;
     *) return 1 ;;
   esac
 }
@@ -88,9 +88,8 @@ image() {
   (cd ~/package && npm ci --omit=dev --no-audit)
   chmod a+x ~/package/dist/vitrine.js && mkdir ~/package/bin && ln -s ../dist/vitrine.js ~/package/bin/vitrine && mv ~/package ~/images/vitrine
 }
-inside() {
-  env -i PATH="$HOME/images/vitrine/bin:$PATH" HOST=127.0.0.1 PORT="$PORT" DATABASE_URL="$ROOT/data/site.db" SQLITE_TMPDIR="$ROOT/data" "$@"
-}
+# No function: what runs in the background must be one process.
+inside=(env -i PATH="$HOME/images/vitrine/bin:$PATH" HOST=127.0.0.1 PORT="$PORT" DATABASE_URL="$ROOT/data/site.db" SQLITE_TMPDIR="$ROOT/data")
 `;
 
 /** A machine of its own, where the guide's commands run one block after the other. */
@@ -120,8 +119,7 @@ async function createMachine(title: string) {
       .replace(/(?<![\w~.])\/(srv|opt)\/vitrine$/gm, `${root}/$1/vitrine`);
   const script = (code: string) => ['--norc', '-euo', 'pipefail', '-c', `${SHELL}\n${local(code)}`];
   const pid = () => Number(readFileSync(join(home, 'pid'), 'utf8'));
-  const stop = () => existsSync(join(home, 'pid')) && process.kill(pid(), 'SIGKILL');
-  atEnd(stop);
+  atEnd(() => existsSync(join(home, 'pid')) && process.kill(pid(), 'SIGKILL'));
   mkdirSync(join(root, 'etc/systemd/system'), { recursive: true });
   const run = async (code: string): Promise<string> =>
     (await promisify(execFile)('bash', script(code), { cwd: home, env, maxBuffer: 2 ** 24 })).stdout;
@@ -204,7 +202,7 @@ describe('a container', () => {
   test('from nothing to a lookup, to a newer version, and back', { timeout: MINUTES }, async () => {
     const { blocks, home, run } = await createMachine('A container');
     const [install = '', update = '', back = ''] = blocks;
-    const running = () => run('inside vitrine --version');
+    const running = () => run('docker compose exec -T vitrine vitrine --version');
     expect(await run(install)).toMatch(MIRA);
     expect(await running()).toBe(`${version}\n`);
     const { services } = parse(readFileSync(join(home, 'vitrine/compose.yaml'), 'utf8'));

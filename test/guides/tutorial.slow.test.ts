@@ -50,7 +50,7 @@ test.skipIf(skipWithout('nginx') || skipWithout('curl'))(
     const here = (code: string) => places.reduce((text, [from, to]) => text.replaceAll(from, to), code);
     const prelude = [
       `vitrine() { '${process.execPath}' '${PROGRAM}' "$@"; }`,
-      'sudo() { shift 2; "$@"; }',
+      'runuser() { shift 3; "$@"; }',
       'install() { shift 5; mkdir -p "$@"; }',
       ...NOTED.map((name) => `${name}() { echo "${name} $*" >> '${noted}'; }`),
       `mkdir -p '${folder}/export' && cd '${folder}/export'`,

@@ -106,7 +106,9 @@ describe('a dry run', () => {
         encoding: 'utf8',
       });
       expect(printed).toContain(`+ vitrine@${version}`);
-      expect(command).toMatch(/ --provenance --access public$/);
+      // npm makes provenance where it runs in a known CI only.
+      expect(command.includes(' --provenance')).toBe(file.endsWith('.yml'));
+      expect(command).toMatch(/ --access public$/);
     },
   );
 });

@@ -19,9 +19,9 @@ export function allowHalfOpen<S extends Server>(server: S): S {
 }
 
 /**
- * Node's `close` of a server, and Fastify's, destroy idle connections by `closeIdleConnections`, and those of clients that still read a
- * response. A request that is on its way is lost. From now on nothing is closed by it. Without it, half of the busy clients
- * that keep their connections lose a response at each stop.
+ * `close` of Node and of Fastify calls `closeIdleConnections`. That also destroys connections on which a client still reads a
+ * response, and loses requests on their way. From now on it closes nothing. Without this, half of the busy clients that keep
+ * their connections lose a response at each stop.
  */
 export function takeOverIdleClose(server: Server): void {
   server.closeIdleConnections = () => {};
@@ -36,8 +36,8 @@ export function replaceClose(socket: Socket, close: () => void): void {
 }
 
 /**
- * A request in front of which Node's parser may stop, without a body. The parser stops in the middle of a read at an upgrade
- * only, so a request that must not be made is one. Without it, 100 clients that each pipeline 1,000 requests kill the server.
+ * A request in front of which Node's parser may stop, without a body. In the middle of a read, the parser stops only at an
+ * upgrade. So a request that comes too early says that it is one. Without it, 100 clients that each pipeline 1,000 requests kill the server.
  */
 export abstract class StoppingRequest extends NodeRequest {
   protected abstract readonly isTooEarly: boolean;

@@ -1,5 +1,5 @@
-// Every metric, one row each. The metrics, the guide's lists and the alert rules are made from this table. Rows without a
-// reader come from Prometheus and its client.
+// Every metric, one row each. The metrics and the alert rules are made from this table. Rows without a reader come from
+// Prometheus and its client.
 
 import type { Registry } from '@prometheus-io/client';
 import { VERSION } from '../../config/package-files.ts';

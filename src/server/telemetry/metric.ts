@@ -1,4 +1,4 @@
-// What a metric is: its samples for Prometheus, its alert, its row in the guide.
+// What a metric is: its samples for Prometheus, and its alert.
 
 import type { Aggregator } from '@prometheus-io/client';
 import { type Observation, type Operation, PROBE, type ResponseEvent } from '../../api/http/observations.ts';

@@ -29,8 +29,8 @@ const ITEMS_OF_USER = 'FROM items WHERE items.family = profiles.family AND items
 
 /**
  * Of a row of profiles and lists: the list's body, whether there are more items, and whether records may name copies. The body is
- * null if the list, or its records, are longer than a history may be: with copies, those may be longer than what is served, and
- * pages of older items begin by their sizes.
+ * null if the list or its records are too long for one page. Where copies are named, records may be longer than the list. Pages
+ * of older items begin by the sizes of records.
  */
 export const NEWEST_COLUMNS = `
   CASE WHEN octet_length(body) <= ${MOST_BYTES} AND ((SELECT media_url FROM vitrine) IS NULL OR ${MOST_BYTES} >= (

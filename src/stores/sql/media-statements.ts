@@ -143,7 +143,7 @@ export const factsByFile = (rows: readonly FactsRow[]): ReadonlyMap<string, Copy
     }),
   );
 
-/** Small files as they stand in a row, such as `480:0f3a… 960:77b1…`. */
+/** Small pictures as they stand in a row, such as `480:0f3a… 960:77b1…`. */
 export const writeSmall = (files: readonly SmallPicture[]) =>
   files.map(({ width, hash }) => (hash === undefined ? `${width}` : `${width}:${hash}`)).join(' ');
 

@@ -73,7 +73,7 @@ export const listStatements = (family: Family) => ({
      WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
   after: [
     `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
-    // Triggers record the lists. Items that are too old for them are in archives of feeds.
+    // Triggers record the lists. Pages of people show older items as well, so their changes are noted here.
     `INSERT INTO changes (family, user_key, items)
      SELECT '${family}', user_key, generation FROM vitrine CROSS JOIN touched CROSS JOIN profiles
      WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0

@@ -331,7 +331,7 @@ function describeFetch(result: FetchResult, lacksHosts: boolean) {
   const { fetched, present, gone, notNamed, failed } = originals;
   const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
   if (notNamed > 0) counts.push(`${notNamed} on hosts that are not named`);
-  const small = shrunk > 0 ? `\nsmall files made of ${counted(shrunk, 'picture')}` : '';
+  const small = shrunk > 0 ? `\nsmall pictures made of ${counted(shrunk, 'picture')}` : '';
   const linked = `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`;
   return {
     summary: `pictures: ${counts.join(', ')}${fetched + present + relinked > 0 ? `\n${linked}` : ''}${small}`,

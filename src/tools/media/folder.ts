@@ -1,5 +1,5 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
-// several fetches may work on one folder. Small files that are made of a copy lie beside it.
+// several fetches may work on one folder. Small pictures that are made of a copy lie beside it.
 import { createHash } from 'node:crypto';
 import {
   createReadStream,

@@ -110,7 +110,7 @@ async function keepFile(
 type MeasurableCopy = Pick<Copy, 'file' | 'url' | 'bytes' | 'failedDecodes'>;
 
 interface Remeasuring {
-  /** Whether all copies are looked at, since small files may be lost; otherwise those that were not measured. */
+  /** Whether all copies are looked at, since small pictures may be lost. Otherwise only those that were not measured are. */
   readonly isEverything: boolean;
   readonly options: { readonly database: string; readonly writer: Pick<Writer, 'saveFacts'> };
   readonly folder: MediaFolder;

@@ -73,7 +73,7 @@ function callService({ place, perMinute: limit }: Cache, kind: ServiceName, envi
   if (!token && needsToken)
     throw new ConfigError([`PURGE needs a token: set ${variable} or ${variable}_FILE`]);
   const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
-  // Caches are purged twice in the same minute. What needs more calls than that becomes one call.
+  // Each purge is sent twice in a minute, so half of the calls are allowed. If more are needed, one call purges everything.
   const mostCalls = Math.max(1, (limit ?? perMinute) / 2);
 
   return async ({ changes, ...delivery }: Delivery): Promise<void> => {

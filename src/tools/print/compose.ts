@@ -18,6 +18,7 @@ services:
   vitrine:
     build: .
     image: vitrine
+    container_name: vitrine
     restart: unless-stopped
     read_only: true
     cap_drop: [ALL]

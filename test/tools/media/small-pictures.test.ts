@@ -139,7 +139,7 @@ describe('a fetch', () => {
     const photo = await withPhoto();
     const first = await fetchPhoto(photo);
     expect([first.failure, first.said, first.result.shrunk]).toEqual([undefined, '', 1]);
-    expect(first.summary).toMatch(/\nsmall files made of 1 picture$/);
+    expect(first.summary).toMatch(/\nsmall pictures made of 1 picture$/);
     expect(rasters(photo)).toEqual(photo.files);
     const color = expect.stringMatching(/^[0-9a-f]{6}$/);
     expect(await factsOf(photo)).toEqual({ width: 1000, height: 500, color, small: [480, 960] });
