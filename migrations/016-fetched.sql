@@ -7,7 +7,7 @@ ALTER TABLE media ADD COLUMN refused TEXT; -- the host, with its scheme, if no f
 CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
 
--- All addresses of a copy have what is known of it. Where nothing is, no other address is looked at.
+-- All addresses of a copy have what is known of it. Without the index, each address reads all others of its file.
 CREATE INDEX media_measured ON media (file) WHERE width IS NOT NULL;
 UPDATE media SET (width, height, color, small) = (
   SELECT width, height, color, small FROM media AS other WHERE other.file = media.file AND other.width IS NOT NULL LIMIT 1)

@@ -17,7 +17,7 @@ CREATE TABLE media_names (
 CREATE INDEX media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
 CREATE INDEX media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
 
--- Once a second, however many users name the address: each change leaves a row that the next one reads.
+-- Once a second, however many users drop the address. Each update leaves an old row, which the next one reads.
 CREATE FUNCTION doubt_media() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   now_seconds bigint := floor(extract(epoch FROM clock_timestamp()));
@@ -27,7 +27,8 @@ BEGIN
 END $$;
 CREATE TRIGGER name_gone AFTER DELETE ON media_names FOR EACH ROW EXECUTE FUNCTION doubt_media();
 
--- Of a record that is deleted, NEW is null. `media` is asked first: it is not emptied meanwhile, which leaves rows to pass.
+-- Of a record that is deleted, NEW is null. `media` is asked first. An import may delete
+-- most rows of media_names, and each later question would read them again.
 CREATE FUNCTION forget_names_of_profile() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM media) OR EXISTS (SELECT FROM media_names) THEN

@@ -66,7 +66,7 @@ const SHARE_FACTS = `
 
 export type HasFile = (name: string) => boolean;
 
-/** After a takedown, files are removed by steps like this one: what was there when it was fetched may be gone by now. */
+/** A takedown removes files in a change of its own. What was fetched may be gone by now. */
 const withoutFile = ({ url }: OriginalState): OriginalState => {
   return { url, file: null, bytes: 0, reason: 'a takedown removed the file meanwhile' };
 };
@@ -171,7 +171,7 @@ export async function unknownFiles(
   mediaUrl: string,
 ): Promise<string[]> {
   await fileNames(db);
-  const lengthOfBase = mediaUrl.length + 2;
+  const nameAt = mediaUrl.length + 2;
   for (const name of names)
     await db.run(
       `INSERT INTO named_urls SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = $1)
@@ -179,7 +179,7 @@ export async function unknownFiles(
       [`${mediaUrl}/${name}`],
     );
   const unknown = db.rows<[string]>(`
-    SELECT name FROM (SELECT substr(url, ${lengthOfBase}) AS name FROM named_urls) AS unnamed
+    SELECT name FROM (SELECT substr(url, ${nameAt}) AS name FROM named_urls) AS unnamed
     WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = unnamed.name)`);
   return (await Array.fromAsync(unknown)).map(([name]) => name);
 }

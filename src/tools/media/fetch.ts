@@ -141,7 +141,7 @@ async function listOriginals(listing: Listing, archive: Archive): Promise<void> 
     if (!isEverything(scope) && !originals.isNew(entry.url)) continue;
     const copy = findCopy(entry, listing);
     if (copy !== undefined) {
-      if (copy !== entry) originals.find(entry.url);
+      if (copy !== entry) originals.found.add(entry.url);
       outcomes.counts.present++;
     } else if (!isCopyAddress(entry.url, options)) wantOrRefuse(entry, listing);
   }
@@ -154,12 +154,12 @@ function wantOrRefuse({ url, refused: before }: OriginalState, { options, origin
   // It is saved already. There may be as many as records.
   if (before !== undefined) return;
   outcomes.reportRefused(refused.reason);
-  originals.refuse(url);
+  originals.refused.add(url);
 }
 
 /** After the records are read: SQLite's log is not emptied while they are, and each save would wait for that. */
 async function saveFound(listing: Listing): Promise<void> {
-  for (const urls of listing.originals.found()) {
+  for (const urls of listing.originals.found.pages()) {
     if (listing.options.signal.aborted) return;
     await listing.saver.addAll(urls.flatMap((url) => findByAddress(url, listing) ?? []));
     await nextTurn();
@@ -167,7 +167,7 @@ async function saveFound(listing: Listing): Promise<void> {
 }
 
 async function saveRefused({ options, originals, saver }: Listing): Promise<void> {
-  for (const urls of originals.refused()) {
+  for (const urls of originals.refused.pages()) {
     if (options.signal.aborted) return;
     await saver.addAll(urls.map((url) => describeRefused(url, options)));
     await nextTurn();

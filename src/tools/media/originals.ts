@@ -2,12 +2,41 @@
 // in batches: what is not saved yet is fetched again after a crash.
 
 import type { HasFile, OriginalState } from '../../stores/sql/media.ts';
-import { openScratch } from '../../stores/sqlite/connect.ts';
+import { type OpenDatabase, openScratch } from '../../stores/sqlite/connect.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 const PAGE = 100;
 /** Of those that are only noted, and cost no request. */
 const NOTED_PAGE = 5000;
+
+interface Row {
+  readonly n: number;
+  readonly url: string;
+}
+
+/** Addresses, some at a time, since a statement can be iterated once at a time. `read` gives those behind a number. */
+function* listPages(read: (last: number) => readonly Row[]): Generator<string[]> {
+  for (let last = 0; ; ) {
+    const rows = read(last);
+    const end = rows.at(-1);
+    if (end === undefined) return;
+    yield rows.map(({ url }) => url);
+    last = end.n;
+  }
+}
+
+/** A list of addresses, in a table of its own. */
+function createList(db: OpenDatabase, table: string) {
+  db.exec(`CREATE TABLE ${table} (n INTEGER PRIMARY KEY, url TEXT NOT NULL)`);
+  const insert = db.prepare(`INSERT INTO ${table} (url) VALUES (?)`);
+  const page = db.prepare<[number, number], Row>(
+    `SELECT n, url FROM ${table} WHERE n > ? ORDER BY n LIMIT ?`,
+  );
+  return {
+    add: (url: string) => void insert.run(url),
+    pages: () => listPages((last) => page.all(last, NOTED_PAGE)),
+  };
+}
 
 export type Originals = ReturnType<typeof createOriginals>;
 
@@ -16,51 +45,24 @@ export function createOriginals() {
   db.exec(`
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
     CREATE INDEX wanted_of_host ON wanted (host, n);
-    CREATE TABLE refused (n INTEGER PRIMARY KEY, url TEXT NOT NULL);
-    CREATE TABLE found (n INTEGER PRIMARY KEY, url TEXT NOT NULL);
     CREATE TABLE seen (url TEXT PRIMARY KEY) WITHOUT ROWID;`);
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
-  const page = db.prepare<[string, number, number], { n: number; url: string }>(
+  const page = db.prepare<[string, number, number], Row>(
     'SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?',
   );
-
   const see = db.prepare('INSERT OR IGNORE INTO seen VALUES (?)');
-  const refuse = db.prepare('INSERT INTO refused (url) VALUES (?)');
-  const find = db.prepare('INSERT INTO found (url) VALUES (?)');
 
-  /** Page by page: a statement can be iterated once at a time. */
   function* listUrls(host: string): Generator<string> {
-    for (let last = 0; ; ) {
-      const rows = page.all(host, last, PAGE);
-      const end = rows.at(-1);
-      if (end === undefined) return;
-      yield* rows.map(({ url }) => url);
-      last = end.n;
-    }
-  }
-
-  /** Many at a time. */
-  function* listNoted(table: 'refused' | 'found'): Generator<string[]> {
-    const noted = db.prepare<[number, number], { n: number; url: string }>(
-      `SELECT n, url FROM ${table} WHERE n > ? ORDER BY n LIMIT ?`,
-    );
-    for (let last = 0; ; ) {
-      const rows = noted.all(last, NOTED_PAGE);
-      const end = rows.at(-1);
-      if (end === undefined) return;
-      yield rows.map(({ url }) => url);
-      last = end.n;
-    }
+    for (const urls of listPages((last) => page.all(host, last, PAGE))) yield* urls;
   }
 
   return {
     /** Whether it comes for the first time. */
     isNew: (url: string) => see.run(url).changes > 0,
-    refuse: (url: string) => void refuse.run(url),
-    refused: () => listNoted('refused'),
-    /** Its copy is in the folder. */
-    find: (url: string) => void find.run(url),
-    found: () => listNoted('found'),
+    /** Those whose host may not be asked. */
+    refused: createList(db, 'refused'),
+    /** Those whose copy is in the folder. */
+    found: createList(db, 'found'),
     want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
     size: () => db.prepare<[], number>('SELECT count(*) FROM wanted').pluck().get() ?? 0,
 
