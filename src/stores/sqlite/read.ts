@@ -111,7 +111,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
   const mediaUrl = db.prepare<[], string>(MEDIA_URL).pluck();
   const pictures = db.prepare<[string], FactsRow>(PICTURES);
   const { beginRead, hold } = shareTransaction(db);
-  const lookups = createLookups(db, beginRead);
+  const lookups = prepareLookups(db, beginRead);
   return {
     ...lookups,
     ...createUserLists(db, beginRead),
@@ -146,7 +146,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
 
 type AnswerRow = [etag: string, isPacked: 0 | 1, body: Buffer | null];
 
-function createLookups(db: OpenDatabase, beginRead: () => void) {
+function prepareLookups(db: OpenDatabase, beginRead: () => void) {
   const plainProfile = db.prepare<string[], AnswerRow>(FIND_PLAIN).raw();
   const packedProfile = db.prepare<string[], AnswerRow>(FIND_PACKED).raw();
   const list = db.prepare<string[], AnswerRow>(FIND_LIST).raw();
@@ -219,7 +219,7 @@ function createUserLists(
 function createItemLists(
   db: OpenDatabase,
   beginRead: () => void,
-  findProfile: ReturnType<typeof createLookups>['profile'],
+  findProfile: ReturnType<typeof prepareLookups>['profile'],
 ): Pick<SqliteReader, 'newest' | 'item' | 'history' | 'historySizes'> {
   const newest = db.prepare<[Family, string, string], NewestRow>(NEWEST).raw();
   const adapter = sqlAdapter(db);
