@@ -53,7 +53,7 @@ export const probes: FastifyPluginCallbackTypebox<ProbeOptions> = (app, { health
     { config: { operation: PROBE }, schema: { hide: true, response: { 200: Alive } } },
     (request, reply) => {
       reply.header(RECEIVED_OVER, request.raw.httpVersion);
-      sendFresh(reply, 200, { status: 'ok' });
+      sendUncached(reply, 200, { status: 'ok' });
     },
   );
 
@@ -63,15 +63,15 @@ export const probes: FastifyPluginCallbackTypebox<ProbeOptions> = (app, { health
     async (_request, reply) => {
       const { unready, warning } = await health();
       return unready === undefined
-        ? sendFresh(reply, 200, { status: 'ready', ...(saysWhy && { warning }) })
-        : sendFresh(reply, 503, { status: 'not ready', ...(saysWhy && { reason: unready }) });
+        ? sendUncached(reply, 200, { status: 'ready', ...(saysWhy && { warning }) })
+        : sendUncached(reply, 503, { status: 'not ready', ...(saysWhy && { reason: unready }) });
     },
   );
   done();
 };
 
 /** For what is true at this moment only. */
-function sendFresh(reply: FastifyReply, status: number, body: object): FastifyReply {
+function sendUncached(reply: FastifyReply, status: number, body: object): FastifyReply {
   if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).type(JSON_TYPE).header('cache-control', 'no-store').send(JSON.stringify(body));
 }

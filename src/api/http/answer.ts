@@ -1,4 +1,4 @@
-// Sends the stored answers of lookups: 200 with the body, or 304 if the client has it. Everything else is sent by fresh.ts.
+// Sends the stored answers of lookups: 200 with the body, or 304 if the client has it.
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';

@@ -1,5 +1,5 @@
-// The sender of bodies that a client may have already: 304 if it does, gzip if it takes it. All but the stored answers of
-// lookups are sent here.
+// Sends bodies that a client may have already: 304 if it does, gzip if it takes it. Stored answers are sent by answer.ts,
+// and files of pictures by media.ts.
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
