@@ -93,7 +93,10 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   const { pictures, notes, failure } = await removal.cleanUp();
   const result = {
     ...(adopted === undefined ? { states } : { takedowns: withoutIds(adopted).length }),
-    ...{ users, items, pictures, addresses },
+    users,
+    items,
+    pictures,
+    addresses,
   };
   context.report({ summary: [...lines, removedLine(result), ...notes].join('\n'), result, failure });
 }

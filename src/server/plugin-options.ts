@@ -27,11 +27,8 @@ const SETTINGS = [
   ['corsOrigin', 'corsOrigin'],
   ['takedownStatus', 'takedownStatus'],
 ] as const satisfies readonly (readonly [SettingName, keyof VitrineOptions])[];
-/** The last three are Fastify's. */
-const OPTIONS: readonly string[] = [
-  ...SETTINGS.map(([, name]) => name),
-  ...['variant', 'prefix', 'logLevel', 'logSerializers'],
-];
+const FASTIFY_OPTIONS = ['prefix', 'logLevel', 'logSerializers'];
+const OPTIONS: readonly string[] = [...SETTINGS.map(([, name]) => name), 'variant', ...FASTIFY_OPTIONS];
 
 /** Throws a sentence for what is wrong with the options. */
 export function readOptions(options: VitrineOptions): Config & { readonly databaseUrl: string } {

@@ -112,7 +112,9 @@ export async function serve(
   // No start waits for it, or fails with it.
   if (warns) compareMediaUrls(config, store, log).catch(() => {});
   const { app, drain, sources } = buildApp({
-    ...{ config, store, telemetry },
+    config,
+    store,
+    telemetry,
     rehearse: config.rehearsal && (await loadRehearsal(config, config.rehearsal)),
   });
   let registering: Promise<Registry> | undefined;

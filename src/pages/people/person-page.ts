@@ -181,7 +181,11 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
   const large = source(avatar);
   const avatarPicture = picture(large?.known ? large : source(smallAvatar), {
     kind: 'avatar',
-    ...{ width: 160, height: 160, sizes: '10rem', priority: 'eager', property: 'u-photo' },
+    width: 160,
+    height: 160,
+    sizes: '10rem',
+    priority: 'eager',
+    property: 'u-photo',
     seed: username,
     initials: takeInitials(name),
   });
@@ -216,12 +220,10 @@ function coverPicture({ noun, cover, items, username }: Person, source: PictureS
   const work = isGallery && items.length > 2 ? source(items[1]?.image ?? '') : undefined;
   return picture(source(cover) ?? (work?.known?.small.length ? work : undefined), {
     kind: 'cover',
-    ...{
-      width: 1600,
-      height: isGallery ? 400 : 240,
-      sizes: '(width < 40rem) 10rem, (width < 72rem) 100vw, 72rem',
-      priority: 'high',
-    },
+    width: 1600,
+    height: isGallery ? 400 : 240,
+    sizes: '(width < 40rem) 10rem, (width < 72rem) 100vw, 72rem',
+    priority: 'high',
     seed: `${username} cover`,
   });
 }
@@ -242,7 +244,10 @@ function olderMain(person: Person, context: ItemContext, extent: Extent): Markup
 export function byline({ name, username, smallAvatar }: Person, source: PictureSource, href: string): Markup {
   const avatar = picture(source(smallAvatar), {
     kind: 'face',
-    ...{ width: 64, height: 64, sizes: '3.5rem', priority: 'eager' },
+    width: 64,
+    height: 64,
+    sizes: '3.5rem',
+    priority: 'eager',
     seed: username,
     initials: takeInitials(name),
   });
