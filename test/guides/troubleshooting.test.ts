@@ -1,8 +1,10 @@
-// The guide for trouble has an entry for each code of an error, and for each sentence with which a start can fail.
+// The guide for trouble has an entry for each code of an error, for each alert, and for each sentence with which a start
+// can fail.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/api/http/errors.ts';
+import { METRICS } from '../../src/server/telemetry/metric-table.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { section } from '../support/pages.ts';
 import { prepareServe, spawned } from '../support/rig.ts';
@@ -17,6 +19,16 @@ const firstCells = (title: string) =>
 
 test('each code of an error has a row', () => {
   expect(firstCells('Every error code').sort()).toEqual([...ERROR_CODES].sort());
+});
+
+test('each alert has a row with its command', () => {
+  const alerts = METRICS.flatMap(({ alert }) => alert ?? []);
+  expect(firstCells('Alerts').sort()).toEqual(alerts.map(({ name }) => name).sort());
+  const rows = section(GUIDE, 'Alerts')
+    .replace(/`|\[(.*?)\]\(.*?\)/g, '$1')
+    .split('\n');
+  for (const { name, command } of alerts)
+    expect(rows.find((row) => row.startsWith(`| ${name} |`))).toContain(command);
 });
 
 const entries = firstCells('The server does not start').map((text) => {

@@ -246,8 +246,9 @@ export const METRICS: readonly Metric[] = [
       for: '0m',
       severity: 'critical',
       symptom: 'Some lookups get 503 NOT_READY, although the server is ready.',
-      cause: 'The database file is damaged, its disk fails, or PostgreSQL cannot be read.',
-      command: 'vitrine check, then vitrine restore FILE; the log names the lookups',
+      cause:
+        'The database file is damaged, its disk fails, or PostgreSQL cannot be read. The log names the lookups.',
+      command: 'vitrine check, then vitrine restore FILE',
     },
   },
   {

@@ -2,10 +2,11 @@
 
 import { truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/config/package-files.ts';
 import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
-import { fixture, readRecords } from '../../support/files.ts';
+import { fixture, readRecords, tempFolder } from '../../support/files.ts';
 import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import { adminOf, metricsOf, until } from '../../support/stress.ts';
@@ -158,6 +159,76 @@ test('every row of the table is a metric with its type and help', async () => {
     expect(body).toContain(`\n${name} `);
   expect(body).toContain(`\nvitrine_ready 1\n`);
   expect(body).toContain(`vitrine_build_info{version="${VERSION}"} 1\n`);
+});
+
+describe('the names that alerts and dashboards use', () => {
+  let exported: string[];
+  beforeAll(async () => {
+    const settings = { ADMIN_PORT: '0', SNAPSHOT_DIR: tempFolder() };
+    const full = await serveHere({ ...settings, DATABASE_URL: path });
+    for (const url of [ADA, `${ADA}&post=true`, '/healthz']) await ask(full, url);
+    const empty = await serveHere({ ...settings, DATABASE_URL: join(tempFolder(), 'site.db') });
+    expect((await ask(empty, ADA)).status).toBe(503);
+    exported = [...(await metricsOf(full)).keys(), ...(await metricsOf(empty)).keys()];
+  });
+
+  /** The labels of each series of a name; undefined if a server does not export the name. */
+  const seriesOf = (name: string) =>
+    exported
+      .filter((series) => series.split('{')[0] === name)
+      .map(
+        (series) =>
+          new Map([...series.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, value]) => [label, value])),
+      );
+
+  const alerts = METRICS.flatMap(({ alert }) =>
+    // A server that serves a file has no series of PostgreSQL hosts.
+    alert === undefined || alert.expr.includes('_postgres_') ? [] : [[alert.name, alert.expr] as const],
+  );
+
+  test.each(alerts)('%s asks for series, labels and values that are exported', (_, expr) => {
+    const selectors = [...expr.matchAll(/\b((?:vitrine|process|nodejs)_\w+)(?:\{(.*?)\})?/g)];
+    for (const [, name = '', matchers = ''] of selectors) {
+      const series = seriesOf(name);
+      expect([name, series.length > 0]).toEqual([name, true]);
+      for (const [matcher, label, value] of matchers.matchAll(/(\w+)(?:=|!=|=~)"(.*?)"/g)) {
+        const isMet = series.some((labels) => new RegExp(`^(?:${value})$`).test(labels.get(label) ?? ''));
+        expect([name, matcher, isMet]).toEqual([name, matcher, true]);
+      }
+    }
+    // Prometheus adds `job` and `instance`.
+    const grouping = [...expr.matchAll(/by \((.*?)\)/g)].flatMap(([, labels = '']) => labels.split(', '));
+    for (const label of grouping.filter((name) => name !== 'job' && name !== 'instance'))
+      expect([label, selectors.some(([, name = '']) => seriesOf(name)[0]?.has(label))]).toEqual([
+        label,
+        true,
+      ]);
+  });
+
+  test('stay, since they are promised', () => {
+    const labelled = exported.map((series) => series.replaceAll(/="[^"]*"/g, ''));
+    const own = labelled.filter((name) => name.startsWith('vitrine_'));
+    expect([...new Set(own)].sort()).toEqual([
+      'vitrine_build_info{version}',
+      'vitrine_connections',
+      'vitrine_connections_refused_total',
+      'vitrine_data_faults_total',
+      'vitrine_database_bytes',
+      'vitrine_disk_free_bytes',
+      'vitrine_last_import_run_timestamp_seconds',
+      'vitrine_last_import_timestamp_seconds',
+      'vitrine_last_snapshot_timestamp_seconds',
+      'vitrine_log_lines_dropped_total',
+      'vitrine_ready',
+      'vitrine_records{kind}',
+      'vitrine_refused_requests_total{reason}',
+      'vitrine_request_duration_seconds_bucket{variant,operation,le}',
+      'vitrine_request_duration_seconds_count{variant,operation}',
+      'vitrine_request_duration_seconds_sum{variant,operation}',
+      'vitrine_requests_total{variant,operation,status}',
+      'vitrine_store_waiting',
+    ]);
+  });
 });
 
 describe('ports', () => {
