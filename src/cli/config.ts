@@ -1,6 +1,13 @@
 // `vitrine config`: the settings in force, and where each of them comes from.
 
-import { type Environment, explicitSettings, type Flags, lookalikes, readConfig } from '../config/config.ts';
+import {
+  type Environment,
+  explicitSettings,
+  type Flags,
+  lookalikes,
+  readConfig,
+  withoutEffect,
+} from '../config/config.ts';
 import { servesSamples, shownDatabase } from '../config/database-url.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { readToken } from '../config/secrets.ts';
@@ -42,7 +49,11 @@ export const command = (context: CommandContext) =>
       if (files.length > 0 && (flags.databaseUrl ?? flags.databaseUrlFile) !== undefined)
         throw new UsageError('name files to serve or a database, not both');
       const settings = listSettings(flags, context.environment, files.length > 0, samples);
-      for (const line of lookalikes(context.environment)) context.stderr.write(`${line}\n`);
+      const warnings = [
+        ...lookalikes(context.environment),
+        ...withoutEffect(readConfig(flags, context.environment)),
+      ];
+      for (const line of warnings) context.stderr.write(`${line}\n`);
       context.report({ summary: drawTable(settings), result: { settings } });
     });
 

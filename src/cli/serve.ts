@@ -1,7 +1,7 @@
 // `vitrine serve`
 
 import { findFilesUrl, publicOrigin } from '../config/addresses.ts';
-import { lookalikes, readConfig } from '../config/config.ts';
+import { lookalikes, readConfig, withoutEffect } from '../config/config.ts';
 import { servesSamples } from '../config/database-url.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { type Config, SETTING_NAMES } from '../config/settings.ts';
@@ -95,6 +95,7 @@ async function runServeFiles(
     ...notes,
     ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
     ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
+    ...(config.notify.length > 0 ? ['nothing is sent when files are saved: NOTIFY has no effect'] : []),
   ];
   const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
   const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
@@ -152,7 +153,7 @@ async function startServe(
 }
 
 function settingWarnings(config: Config, environment: CommandContext['environment']): string[] {
-  const warnings = lookalikes(environment);
+  const warnings = [...lookalikes(environment), ...withoutEffect(config)];
   if (config.directory && publicOrigin(config) === undefined)
     warnings.push(
       'DIRECTORY=on without a host in any BASE_URL_…: there is no /sitemap.xml and no /robots.txt. Set one such as BASE_URL_B=https://example.com',

@@ -1,5 +1,6 @@
 // Reads the settings from flags and environment, and says what is wrong with them.
 import { nearest } from '../records/nearest.ts';
+import { isPostgresUrl } from './database-url.ts';
 import type { BaseUrl, Mount } from './mount.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import { ConfigError, Mistake, type Setting } from './setting-values.ts';
@@ -89,6 +90,19 @@ function clashes(config: Config): string[] {
       .map((two) => `${settingName(one)} and ${settingName(two)} claim the same address: give each its own`),
   );
   if (config.directory && !config.explorer) found.push('DIRECTORY=on needs the pages of EXPLORER=on');
+  return found;
+}
+
+/** A sentence for each setting that does nothing beside the others. */
+export function withoutEffect(config: Config): string[] {
+  const { accessLog, logLevel, rateLimit, rateLimitExempt, snapshotDir, databaseUrl = '' } = config;
+  const found: string[] = [];
+  if (accessLog && !['trace', 'debug', 'info'].includes(logLevel))
+    found.push(`LOG_LEVEL=${logLevel} leaves out requests: ACCESS_LOG=on has no effect`);
+  if (rateLimit === undefined && rateLimitExempt.length > 0)
+    found.push('no client is limited without RATE_LIMIT: RATE_LIMIT_EXEMPT has no effect');
+  if (snapshotDir !== undefined && isPostgresUrl(databaseUrl))
+    found.push('`vitrine snapshot` copies SQLite files only: SNAPSHOT_DIR has no effect');
   return found;
 }
 

@@ -241,7 +241,10 @@ export function prepareRehearsal(
   const planned = [delay && `--delay ${delay}`, fail && `--fail ${fail}`, `--seed ${seed}`].filter(Boolean);
   return {
     config: { ...config, ...UNCACHED, workers: 1, rehearsal: { delay, fail, seed } },
-    notes: [`rehearsal, not for real clients: ${planned.join(' ')}`],
+    notes: [
+      `rehearsal, not for real clients: ${planned.join(' ')}`,
+      ...(config.workers > 1 ? ['one process rehearses: WORKERS has no effect'] : []),
+    ],
   };
 }
 

@@ -4,7 +4,7 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig, withoutEffect } from '../../src/config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../../src/config/media.ts';
 import { bytes, type ConfigError } from '../../src/config/setting-values.ts';
 import {
@@ -195,6 +195,19 @@ test('a flag overrides the environment, and errors name the flag', () => {
 test('a directory of pages that are turned off is refused', () => {
   expect(mistakesOf({ directory: 'on' })).toEqual([]);
   expect(mistakesOf({ directory: 'on', explorer: 'off' })).toHaveLength(1);
+});
+
+test.each([
+  ['ACCESS_LOG', { accessLog: 'on', logLevel: 'warn' }, { accessLog: 'on' }],
+  ['RATE_LIMIT_EXEMPT', { rateLimitExempt: 'loopback' }, { rateLimitExempt: 'loopback', rateLimit: '9/1m' }],
+  [
+    'SNAPSHOT_DIR',
+    { snapshotDir: '/backup', databaseUrl: 'postgres://db/site' },
+    { snapshotDir: '/backup', databaseUrl: 'site.db' },
+  ],
+])('%s is named when it has no effect beside other settings', (name, idle, useful) => {
+  expect(withoutEffect(readConfig(idle))).toEqual([expect.stringMatching(`${name}.* has no effect$`)]);
+  expect(withoutEffect(readConfig(useful))).toEqual([]);
 });
 
 test('unknown variables are ignored', () => {

@@ -92,16 +92,20 @@ describe('files that are served', () => {
       );
     writeFileSync(people, JSON.stringify([MIRA]));
     writeShots(shots, 'One');
-    const server = await serveHere({ DATABASE_URL: 'other.db', WORKERS: '2', PURGE: 'nginx:/cache' }, [
-      people,
-      shots,
-    ]);
+    const settings = {
+      WORKERS: '2',
+      PURGE: 'nginx:/cache',
+      NOTIFY: 'http://127.0.0.1:9',
+      NOTIFY_SECRET: 'x'.repeat(32),
+    };
+    const server = await serveHere({ DATABASE_URL: 'other.db', ...settings }, [people, shots]);
     expect(await titles(server)).toEqual(['One']);
     expect(server.log.join('\n')).toContain(`"data":"${people}, ${shots}","workers":1`);
     expect(server.log.join('\n')).toContain('one process serves the files: WORKERS has no effect');
     expect(server.log.join('\n')).toContain(
       'caches are not purged when files are saved: PURGE has no effect',
     );
+    expect(server.log.join('\n')).toContain('nothing is sent when files are saved: NOTIFY has no effect');
     expect((await ask(server, PROFILE)).headers).not.toHaveProperty('x-accel-expires');
 
     writeShots(shots, 'One', 'Two');

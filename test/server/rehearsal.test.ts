@@ -124,9 +124,10 @@ describe('a run', () => {
     expect(failed).toBeLessThan(60);
   });
 
-  test('says its seed', async () => {
-    const started = await rehearse('--delay', 'normal:4,2', '--seed', '9');
+  test('says its seed, and that one process serves', async () => {
+    const started = await rehearse('--workers', '2', '--delay', 'normal:4,2', '--seed', '9');
     expect(started.log.join()).toContain('rehearsal, not for real clients: --delay normal:4,2 --seed 9');
+    expect(started.log.join()).toContain('one process rehearses: WORKERS has no effect');
     expect((await ask(started, PROFILE)).status).toBe(200);
     expect(server.log.join()).toMatch(/for real clients: --seed \d+/);
   });
