@@ -9,15 +9,10 @@ import { launch } from '../support/browser-launch.ts';
 import { startServer } from '../support/rig.ts';
 
 const FOLDER = import.meta.dirname;
-const EXPLORER = { query: '?variant=b&user=ada', viewport: { width: 1360, height: 940 } };
-const PERSON = { query: 'people/b/ada', viewport: { width: 1200, height: 1000 } };
-
-interface Picture {
-  /** The address; of the explorer, if it begins with a question mark. */
-  readonly query: string;
-  readonly colorScheme: 'light' | 'dark';
-  readonly viewport: { width: number; height: number };
-}
+const PERSON = 'people/b/ada';
+/** The README shows them side by side, at one scale. */
+const HEIGHT = 960;
+const WIDTHS = { person: 900, phone: 390 };
 
 const fonts = process.argv[2];
 if (fonts === undefined)
@@ -27,9 +22,9 @@ process.env.FONTCONFIG_FILE = writeFontSettings(settings, join(resolve(fonts), '
 const server = await startServer();
 const browser = await launch();
 try {
-  for (const [name, view] of Object.entries({ person: PERSON, portfolio: EXPLORER }))
+  for (const [name, width] of Object.entries(WIDTHS))
     for (const colorScheme of ['light', 'dark'] as const) {
-      const webp = await take(browser, server.url, { ...view, colorScheme });
+      const webp = await take(browser, `${server.url}/${PERSON}`, { width, colorScheme });
       writeFileSync(join(FOLDER, `${name}-${colorScheme}.webp`), webp);
       console.log(`test/screenshots/${name}-${colorScheme}.webp  ${(webp.length / 1024).toFixed(0)} KB`);
     }
@@ -58,21 +53,18 @@ function writeFontSettings(folder: string, fonts: string): string {
   return file;
 }
 
-async function take(browser: Browser, address: string, { query, colorScheme, viewport }: Picture) {
+async function take(
+  browser: Browser,
+  address: string,
+  { width, colorScheme }: { width: number; colorScheme: 'light' | 'dark' },
+) {
   const page = await browser.newPage({
     colorScheme,
-    viewport,
+    viewport: { width, height: HEIGHT },
     deviceScaleFactor: 1.5,
     reducedMotion: 'reduce',
   });
-  await page.goto(`${address}/${query}`, { waitUntil: 'networkidle' });
-  if (query.startsWith('?')) {
-    // A second request shows the time it takes when no page is loading at the same moment.
-    await page.getByRole('button', { name: 'Show' }).click();
-    await page.waitForLoadState('networkidle');
-  }
-  await page.evaluate('document.activeElement.blur()');
-  await page.waitForLoadState('networkidle');
+  await page.goto(address, { waitUntil: 'networkidle' });
   await page.waitForFunction(
     "[...document.images].every((image) => image.complete || image.loading === 'lazy')",
   );
