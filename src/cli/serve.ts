@@ -77,7 +77,7 @@ async function runServe(
     ? readConfig(settings, { ...UNCACHED, ...context.environment })
     : config;
   const { config: rehearsed, notes } = await applyRehearsal(rehearsal, usual, context);
-  await startServe(rehearsed, notes, context);
+  await loadAndServe(rehearsed, notes, context);
 }
 
 /** Serves what is in the files, from a database that is made of them. */
@@ -100,7 +100,7 @@ async function runServeFiles(
   const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
   const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
   const refused = await serveFiles({ files, ...reading, filesUrl }, context, (served, hooks) =>
-    startServe({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, context, hooks),
+    loadAndServe({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, context, hooks),
   );
   if (refused === undefined) return;
   const failure = `nothing is served: ${countedPart(refused.faulty, refused.records, 'record')} wrong`;
@@ -137,7 +137,7 @@ function withoutDatabase(
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-async function startServe(
+async function loadAndServe(
   config: Config,
   warnings: readonly string[],
   context: CommandContext,

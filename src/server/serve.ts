@@ -69,39 +69,39 @@ export async function serveUntilStopped(
     for (const warning of warnings) log.warn(warning);
   }
   const socket = inheritedSocket(environment, ids);
-  await run(config, log, { signal, droppedLines: output.dropped, socket }, onServing);
+  const running = await startUnlessStopped(config, log, { signal, droppedLines: output.dropped, socket });
+  if (running !== undefined) {
+    if (cluster.isPrimary) announce(config, log, running);
+    onServing?.(log);
+    if (!signal.aborted) await once(signal, 'abort');
+    if (cluster.isPrimary) log.info('stopping');
+    await running.stop();
+    if (cluster.isPrimary) log.info('stopped');
+  }
   await output.flush();
 }
 
-async function run(
+/** Undefined if the signal comes before the server has started. Only WORKERS > 1 loads the supervisor. */
+async function startUnlessStopped(
   config: Config,
   log: Logger,
   options: StartOptions & { readonly signal: AbortSignal },
-  onServing: ServeHooks['onServing'],
-): Promise<void> {
+): Promise<RunningServer | undefined> {
   const { signal } = options;
-  if (signal.aborted) return;
-  const running = await startOneOrMore(config, log, options).catch((error) => {
-    if (!signal.aborted) throw error;
-  });
-  // The signal came before the server had started.
-  if (running === undefined) return;
-  if (cluster.isPrimary) announce(config, log, running);
-  onServing?.(log);
-  if (!signal.aborted) await once(signal, 'abort');
-  if (cluster.isPrimary) log.info('stopping');
-  await running.stop();
-  if (cluster.isPrimary) log.info('stopped');
+  try {
+    if (signal.aborted) return undefined;
+    if (config.workers === 1 && cluster.isPrimary) return await startServer(config, log, options);
+    const { serveAsWorker, supervise } = await import('./workers.ts');
+    if (cluster.isPrimary) return await supervise(config, log, options);
+    return await serveAsWorker(startServer, config, log, options);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
 }
 
-/** Only WORKERS > 1 loads the supervisor. */
-async function startOneOrMore(config: Config, log: Logger, options: StartOptions): Promise<RunningServer> {
-  if (config.workers === 1 && cluster.isPrimary) return await serve(config, log, options);
-  const { serveAsWorker, supervise } = await import('./workers.ts');
-  return cluster.isWorker ? serveAsWorker(serve, config, log, options) : supervise(config, log, options);
-}
-
-export async function serve(
+/** Starts a server in this process. */
+export async function startServer(
   config: Config,
   log: Logger,
   { signal, droppedLines = () => 0, socket, warns = true, opensAdmin = true }: StartOptions = {},

@@ -15,10 +15,10 @@ const TRACE = `
   import { get } from 'node:http';
   import { Session } from 'node:inspector/promises';
   import { readConfig } from './src/config/config.ts';
-  import { serve } from './src/server/serve.ts';
+  import { startServer } from './src/server/serve.ts';
   import { createLog } from './src/server/telemetry/log.ts';
   const config = readConfig({ port: '0', databaseUrl: process.argv[1] });
-  const { url } = await serve(config, createLog(config, { write() {} }));
+  const { url } = await startServer(config, createLog(config, { write() {} }));
   const look = () => new Promise((resolve) =>
     get(url + '/b/api/username/ada/shots', { headers: { 'accept-encoding': 'gzip' } }, (reply) =>
       reply.resume().once('end', () => setImmediate(resolve))));

@@ -14,7 +14,7 @@ import {
 } from '../../src/api/lookup.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { UserName } from '../../src/records/user-name.ts';
-import { serve } from '../../src/server/serve.ts';
+import { startServer } from '../../src/server/serve.ts';
 import { createLog } from '../../src/server/telemetry/log.ts';
 import { fixture, tempFile } from '../support/files.ts';
 import { exported, newPath } from '../support/importing.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   Object.assign(ROUTE_PLUGINS, { short: shortStyle });
   const databaseUrl = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   const config = readConfig({ port: '0', databaseUrl, logLevel: 'silent' });
-  const running = await serve(config, createLog(config, { write() {} }));
+  const running = await startServer(config, createLog(config, { write() {} }));
   url = running.url;
   return () => running.stop();
 });
