@@ -46,7 +46,7 @@ export interface LastRun extends LastInput {
   /** The tree that is served. */
   readonly tree: TreeName;
   /** Whether the other one has the same files. */
-  readonly inSync: number;
+  readonly inStep: number;
 }
 
 // What is removed is overwritten: it may be the name of a user who was taken down. eraseTraces does the rest.
@@ -151,7 +151,7 @@ export function openManifest(file: string) {
   );
 
   return {
-    lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
+    lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep FROM last_run').get(),
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
     put: (entry: ManifestEntry) => put.run(entry),
@@ -173,8 +173,8 @@ export function openManifest(file: string) {
       exec('COMMIT');
     },
     /** While they differ, a run that is killed leaves the other tree to be made anew. */
-    setInSync(inSync: boolean): void {
-      exec(`${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inSync)}; BEGIN`);
+    setInStep(inStep: boolean): void {
+      exec(`${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inStep)}; BEGIN`);
     },
     /** Erases what is left of removed rows. It is the last change of a run: SQLite has read pages before they were swept. */
     eraseTraces: (pause: Pause) => eraseTraces(db, file, pause),

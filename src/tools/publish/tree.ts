@@ -69,12 +69,12 @@ export async function openTree(
     const tree = join(folder, 'trees', name);
     // A run that was killed may have committed, and not switched.
     if (lastRun !== undefined) switchCurrent(folder, served);
-    if (!lastRun?.inSync || !existsSync(tree)) {
+    if (!lastRun?.inStep || !existsSync(tree)) {
       const pause = () => nextTurn(signal);
       await removeAll(tree, pause);
       if (lastRun !== undefined) await linkAll(live, tree, pause);
     }
-    manifest.setInSync(false);
+    manifest.setInStep(false);
     return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, checks, signal });
   } catch (error) {
     manifest.close();
@@ -170,7 +170,7 @@ async function completeOther({
       await removeAll(live, pause);
       await linkAll(tree, live, pause);
     } else await copyChanges(tree, live, manifest, pause);
-    manifest.setInSync(true);
+    manifest.setInStep(true);
     await manifest.eraseTraces(pause);
     return undefined;
   } catch (error) {
