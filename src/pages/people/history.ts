@@ -98,7 +98,7 @@ const countBefore = (items: readonly ItemSize[]) =>
 export function listOlder(items: readonly ItemSize[]): string[] {
   const found: string[] = [];
   for (let start = countFitting(items.slice(0, ITEM_CAP)); start < items.length; ) {
-    // At least one item fits on each page.
+    // At least one item fits on each page, so there is one before the start of the next.
     found.push(items[start - 1]?.id as string);
     const next = items.slice(start, start + PAGE_SIZE + 1);
     start += Math.min(countOnPage(next), countFitting(next));

@@ -227,6 +227,7 @@ function createQueries(read: Hosts['read']) {
       ...values: QueryValue[]
     ): Promise<Row | undefined> {
       const [, ...columns] = await read({ ...query, values });
+      // The caller names the columns that its query selects.
       return columns[0] == null ? undefined : (columns as Row);
     },
   };

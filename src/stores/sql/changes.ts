@@ -44,7 +44,7 @@ export async function readChangeSet(
   options: ChangeOptions = {},
 ): Promise<ChangeSet> {
   const row = await firstRow(db, 'SELECT generation, erased_before FROM vitrine');
-  const [generation, erasedBefore] = row.map(Number) as [number, number];
+  const [generation = 0, erasedBefore = 0] = row.map(Number);
   if (since === generation) return { generation, changes: [] };
   if (since === undefined || !(await knowsGeneration(db, since, generation)))
     return { generation, changes: 'everything' };

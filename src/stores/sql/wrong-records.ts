@@ -41,7 +41,10 @@ export async function* findWrongRecords(db: Rows): AsyncGenerator<WrongRecord> {
 type Members = Readonly<Record<string, string>>;
 
 /** The members with the id of the owner. */
-const OWNERS = perKind((kind) => (KINDS[kind] as RecordKind).owner ?? '');
+const OWNERS = perKind((kind): string => {
+  const { owner }: RecordKind = KINDS[kind];
+  return owner ?? '';
+});
 const FIELDS = perKind((kind) => Object.keys(MEMBERS[kind]).join());
 
 function findFault(kind: KindName, text: string, columns: Members): RecordFault | undefined {

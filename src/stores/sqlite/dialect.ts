@@ -18,7 +18,7 @@ export function addFunctions(db: Database): void {
   db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
   db.function('renamed_body', { deterministic: true }, (body, name) =>
-    // The body of a list.
+    // SQL calls it with bodies of lists, which are BLOBs.
     renameBody(body as Buffer, String(name)),
   );
   db.function('words_of', { deterministic: true }, (username, name) =>

@@ -77,7 +77,7 @@ export async function examineSite(
   return {
     /** Whether Vitrine answers there. */
     found: match !== undefined,
-    /** The response at the address as it was given. Only a failure leaves it out. */
+    /** The response at the address as it was given, or why there is none: only a failure leaves it out. */
     first: probes[0]?.response ?? (failure as SiteError),
     base,
     /** The path that was given, and the one where the variant answers. */

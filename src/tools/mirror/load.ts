@@ -43,7 +43,7 @@ export function warn(reason: string | undefined, { onFault }: Mirror): void {
   if (reason !== undefined) onFault(`${reason} What was imported stays; the next run asks for it again.`);
 }
 
-/** The id of a user that has rows to load. */
+/** The id of a user that has rows to load. Such a visit knows it, since rows come from what was fetched. */
 const idOf = ({ fetched }: Visit) => fetched?.id as string;
 
 function refuse(visit: Visit, outcome: VisitOutcome, lookup: Lookup, fault: Fault, mirror: Mirror): void {

@@ -184,7 +184,7 @@ function shownFiles(
   );
 }
 
-/** A file of what the app answers at the address of the first path; there is one. */
+/** A file of what the app answers at the address of the first path. Its callers give a path or more, each with an address. */
 const answerFile = (
   ask: Ask,
   paths: PublishedFile['paths'],

@@ -117,8 +117,8 @@ async function listFiles(prepare: Prepare, path: string, pause: Pause): Promise<
     }
     after = lastOfPart.get(...place);
   }
-  const sorts = [...found.keys()].sort();
-  return { ...sum, samples: sorts.map((sort) => found.get(sort) as SampleEntry) };
+  const sorted = [...found].sort(([one], [other]) => (one < other ? -1 : 1));
+  return { ...sum, samples: sorted.map(([, sample]) => sample) };
 }
 
 /** The files of owners who have none any more, of those with names that begin like this. */
