@@ -17,15 +17,16 @@ WORKDIR /app
 COPY package-lock.json .npmrc ./
 COPY --from=package /build/package ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && rm package-lock.json .npmrc
-# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads.
+# better-sqlite3 brings a binary for every platform and SQLite's source. One binary is enough, if it loads.
 RUN cd node_modules/better-sqlite3 && \
     keep="$(node -p 'require("./lib/binding.js").getPrebuildPath()')" && \
     find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
     rm -rf deps src && \
     node -e 'require("./lib/index.js")(":memory:").close()'
-# Compiled code makes a start faster. Node keeps it for one path and one account, which are those of the image below. V8 takes it only
-# with the flags that were set when it was made, and main.ts sets two after its imports. A fixed seed, and no server that runs, make it the same in every build. Later no one can
-# write it. The last line fails if the account cannot read it.
+# Compiled code makes a start faster. Node keeps it for one path and one account, which are those of the image below.
+# V8 takes it only with the flags that were set when it was made, and main.ts sets two after its imports. A fixed seed, and
+# no server that runs, make it the same in every build. Later no one can write it. The last line fails if the account cannot
+# read it.
 RUN install -d -o node -g node node_modules/.cache && \
     as_node="setpriv --reuid=node --regid=node --clear-groups" && \
     $as_node node --random-seed=1 --input-type=module -e ' \

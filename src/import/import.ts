@@ -205,8 +205,8 @@ interface Waiting {
   readonly place: number;
 }
 
-/** Profiles that fit both families wait for the first record that tells one, as long as they take less text than this. */
-const MOST_WAITING = 4 * 1024 * 1024;
+/** Of profiles that fit both families. They wait for the first record that tells one. */
+const MOST_HELD_CHARACTERS = 4 * 1024 * 1024;
 
 class Adder {
   readonly #to: Adding;
@@ -222,7 +222,7 @@ class Adder {
   add(entry: Entry, place: number): void | Promise<void> {
     if ('problem' in entry)
       return this.#to.report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
-    if (this.#family === undefined && this.#waitingLength < MOST_WAITING)
+    if (this.#family === undefined && this.#waitingLength < MOST_HELD_CHARACTERS)
       return this.#holdOrAdd(entry, place);
     return this.#addKnown(entry, place);
   }

@@ -1,12 +1,12 @@
-// What was thrown: anything can be, and little of it says what it is.
+// Reads values that were thrown. JavaScript can throw anything, so their type is unknown.
 
-/** The code of a system, of SQLite, or the SQLSTATE; empty when there is none. */
+/** The error code of the system or of SQLite, or the SQLSTATE of PostgreSQL. Empty if there is none. */
 export function errorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';
 }
 
-/** As an error. Only errors of Node have the members of NodeJS.ErrnoException, and all of these may be missing. */
+/** The value as an Error. Its type has the members of Node's errors, such as `syscall`, which other errors lack. */
 export const toError = (error: unknown): NodeJS.ErrnoException =>
   error instanceof Error ? error : new Error(String(error));
 

@@ -32,7 +32,10 @@ export interface ServerProcess {
   readonly stdout: Writable & { readonly isTTY?: boolean };
   /** Those that a listening socket may have been handed to: systemd names one of them. */
   readonly ids: readonly number[];
-  /** From now on errors of the output are the log's, signals that end no server are ignored, and no timer keeps the process. */
+  /**
+   * Prepares the process for a server. An error of its output no longer ends it, since the log handles that. It ignores SIGHUP
+   * and SIGUSR1. It exits when the server has stopped, although timers may be left.
+   */
   readonly becomeServer: (handlers: ServerHandlers) => void;
 }
 

@@ -50,9 +50,9 @@ interface StoreAccess {
   /** Outside of transactions. */
   readonly adapter: SqlAdapter;
   readonly change: Change;
-  /** Overwrites copies of what was deleted; what stays of them and why, as a sentence. */
+  /** Overwrites copies of what was deleted. Returns a sentence about what stays of them, and why. */
   readonly eraseTraces?: (onShare?: ShareListener) => Awaitable<string | undefined>;
-  /** That earlier versions have left deleted data in unused space, as a sentence. */
+  /** A sentence if earlier versions have left deleted data in unused space. */
   readonly describeTraces?: () => string | undefined;
   close(): Awaitable<void>;
 }
@@ -72,10 +72,10 @@ export function createWriter(store: StoreAccess) {
   return {
     load,
     close,
-    /** Removes one user and all their items; undefined for an unknown user. */
+    /** Removes one user and all their items. Returns undefined for an unknown user. */
     remove: (family: Family, userKey: string) =>
       change(withNewGeneration((db) => removeUser(db, family, userKey), isDefined)),
-    /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
+    /** Rebuilds the lists and ETags that do not match the items and records. Returns how many there were. */
     repair: () => change(withNewGeneration(repairAll, isPositive)),
     ...takedownChanges(store),
     ...mediaChanges(change),
@@ -85,15 +85,15 @@ export function createWriter(store: StoreAccess) {
 
 function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTraces }: StoreAccess) {
   return {
-    /** Removes users and items; keeps imports from bringing them back. `cleanUp` comes next. */
+    /** Removes users and items, and keeps imports from bringing them back. `cleanUp` comes next. */
     takeDown: (subjects: readonly TakedownSubject[], { keepNames = false }: TakedownOptions = {}) =>
       change(asTakedown((db) => takeDown(db, subjects), keepNames)),
-    /** Takes over the takedowns of another database; how much that removed here. `cleanUp` comes next. */
+    /** Takes over the takedowns of another database. Returns how much that removed here. `cleanUp` comes next. */
     adoptTakedowns: (list: TakedownList, { keepNames = false }: TakedownOptions = {}) =>
       change(asTakedown((db) => adoptTakedowns(db, list), keepNames)),
     /**
-     * What is slow after a takedown, and makes no difference to answers: copies of pictures that no record names go, and what
-     * is left of deleted data in unused space. What could not be erased, as a sentence.
+     * Does what is slow after a takedown and makes no difference to answers. It removes copies of pictures that no record names,
+     * and erases deleted data from unused space. Returns a sentence about what could not be erased.
      */
     async cleanUp(
       removeFiles: RemoveFiles,
@@ -102,30 +102,31 @@ function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTr
       await removeUnnamed(change, removeFiles, onShare);
       return await eraseTraces((share) => onShare('erasing unused space', share));
     },
-    /** That earlier versions have left deleted data in unused space, as a sentence. */
+    /** A sentence if earlier versions have left deleted data in unused space. */
     describeTraces,
-    /** Lets imports bring them again; whether each had been taken down. */
+    /** Lets imports bring them again. Returns whether each had been taken down. */
     undoTakedowns: (subjects: readonly TakedownSubject[]) =>
       change(withNewGeneration((db) => undoTakedowns(db, subjects), isDefined)),
   };
 }
 
 const mediaChanges = (change: StoreAccess['change']) => ({
-  /** Ends a fetch: links what was copied, and remembers what the next one need not look at; how many rows that rebuilt. */
+  /** Ends a fetch. Links what was copied, and remembers what the next one can skip. Returns how many rows that rebuilt. */
   finishFetch: (end: FetchEnd) => change((db) => finishFetch(db, end, () => advance(db, 'generation > 0'))),
-  /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
+  /** Rebuilds what is served, with every copy under this address. Returns how many rows that changed. */
   relink: (mediaUrl: string) => change((db) => relink(db, mediaUrl, () => advance(db, 'generation > 0'))),
   /**
    * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
-   * named them: false, and nothing is remembered, if a user was taken down since. `hasFile` tells whether a file is still there.
+   * named them. If a user was taken down since, nothing is remembered, and it returns false. `hasFile` tells whether a file is
+   * still there.
    */
   saveOriginals: (entries: readonly OriginalState[], mark: string, hasFile: HasFile = () => true) =>
     change((db) => saveOriginals(db, entries, mark, hasFile)),
-  /** Remembers what pages need to know of a copy; false if no address has it any more. */
+  /** Remembers what pages need to know of a copy. Returns false if no address has it any more. */
   saveFacts: (file: string, facts: MeasuredCopy) => change((db) => saveFacts(db, file, facts)),
   /** Forgets addresses that no record has named for `grace` seconds. */
   pruneCopies: (grace: number, onStep?: StepListener) => change((db) => pruneCopies(db, grace, onStep)),
-  /** Files that are no copy that the database knows, and that no record names under `mediaUrl`. */
+  /** Files that are no known copy, and that no record names under `mediaUrl`. */
   unknownFiles: (names: readonly string[], mediaUrl: string) =>
     change((db) => unknownFiles(db, names, mediaUrl)),
 });
@@ -137,7 +138,7 @@ const deliveries = ({ adapter, change, eraseTraces = noTraces }: StoreAccess) =>
   markDelivered: (subscribers: readonly string[], generation: number) =>
     change((db) => markDelivered(db, subscribers, generation)),
   markUnreached: (subscribers: readonly string[]) => change((db) => markUnreached(db, subscribers)),
-  /** Whether a takedown has left names for subscribers; waits for no other writer. */
+  /** Whether a takedown has left names for subscribers. It waits for no other writer. */
   keepsNames: () => keepsNames(adapter),
   /** Erases them. A command that is interrupted in between erases them again. */
   async eraseNames(): Promise<void> {
@@ -162,7 +163,7 @@ const withNewGeneration =
     return result;
   };
 
-/** The action is a takedown; its result names the users with other answers. */
+/** The action is a takedown. Its result names the users with other answers. */
 const asTakedown =
   <Result extends RemovalCounts>(action: Action<Result>, keepNames: boolean) =>
   async (db: SqlAdapter) => {
@@ -193,7 +194,7 @@ export async function advance(db: SqlAdapter, condition: string): Promise<void> 
 
 /**
  * Makes the staged rows one change of the data, in the transaction of the caller, who commits it or rolls back. The tallies
- * are undefined if the import was refused; `changes` is the number of records that it changed.
+ * are undefined if the import was refused. `changes` is the number of records that it changed.
  */
 export async function importStaged(db: SqlAdapter, options: LoadOptions, ending: LoadOutcome) {
   const { onStep = noStep } = options;

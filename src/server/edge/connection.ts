@@ -1,6 +1,6 @@
-// One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
-// answer is never lost to a close. So a connection that sends more than 4 requests ahead of their answers gets 4 answers
-// and is closed, or one while the server is busy, and each close waits a moment for what the client still sends.
+// One connection of a client. Three things hold without a proxy: memory is bounded, other clients are served, and a
+// response is never lost to a close. So a connection that sends more than 4 requests ahead of their responses gets 4
+// responses and is closed, or one while the server is busy. Each close waits a moment for what the client still sends.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,16 +12,16 @@ const MOST_AHEAD = 4;
  * Requests of all connections: while more wait, each connection has one. When 2,000 clients sent four each in one moment, 128
  * MB did not suffice. Browsers, curl and proxies do not send ahead.
  */
-const MOST_WAITING = 250;
+const MOST_WAITING_REQUESTS = 250;
 const LINGER_MS = 1000;
 /** Of what is read and dropped: it comes as fast as a client can send it, in a Buffer for each read. */
 const MOST_DROPPED = 256 * 1024;
 
 /** What the connections of a server share. */
 export interface SharedState {
-  /** Those that owe no answer, the one idle longest first. */
+  /** Those that owe no response, the one idle longest first. */
   readonly idle: Set<ClientConnection>;
-  /** Requests that wait for their answers. */
+  /** Requests that wait for their responses. */
   waiting: number;
 }
 
@@ -53,7 +53,7 @@ export class ClientConnection {
     replaceClose(socket, () => this.linger());
   }
 
-  /** Whether the bytes that arrive are still the body of a request that has its answer, or will have it. */
+  /** Whether arriving bytes still belong to the body of the latest request, which needs no further response. */
   get isWithinRequest(): boolean {
     return this.latestRequest?.complete === false;
   }
@@ -61,7 +61,7 @@ export class ClientConnection {
   /** Whether the next request would come too early. */
   get isFull(): boolean {
     const { length } = this.owed;
-    return length >= MOST_AHEAD || (length > 0 && this.shared.waiting >= MOST_WAITING);
+    return length >= MOST_AHEAD || (length > 0 && this.shared.waiting >= MOST_WAITING_REQUESTS);
   }
 
   /** Whether nothing has come since the last response was written. */
@@ -85,7 +85,7 @@ export class ClientConnection {
     if (this.owed.length > 0) return;
     this.readBefore = this.socket.bytesRead;
     if (this.latestRequest?.complete) this.latestRequest = undefined;
-    if (this.isEnding) this.endAnswered();
+    if (this.isEnding) this.refuseAndLinger();
     else this.shared.idle.add(this);
   }
 
@@ -102,25 +102,25 @@ export class ClientConnection {
     for (const response of this.owed.splice(0)) response.destroy();
   }
 
-  /** Reads no more requests. `refuse` is called when the answers that are owed are written. */
+  /** Reads no more requests, and closes when all responses are written. `refuse` is called before the close. */
   end(refuse?: () => void): void {
     if (this.isEnding) return;
     this.isEnding = true;
     this.refuse = refuse;
-    if (this.owed.length === 0) this.endAnswered();
-    // Otherwise bytes that arrive would show that the client is alive, although it takes no answer.
+    if (this.owed.length === 0) this.refuseAndLinger();
+    // Bytes that arrive would restart the time-out of a client that takes no response.
     else this.socket.on('resume', pauseAgain).pause();
   }
 
-  private endAnswered(): void {
-    // Behind a last answer comes nothing.
+  private refuseAndLinger(): void {
+    // A connection that lingers already has had its last response.
     if (!this.isLingering) this.refuse?.();
     this.linger();
   }
 
   /**
    * Closes in two steps (RFC 9112, 9.6): ends our side, and reads on until the client ends its own, for a second at most. A
-   * close over unread bytes makes TCP send a reset, which can destroy the last answer before the client reads it.
+   * close over unread bytes makes TCP send a reset, which can destroy the last response before the client reads it.
    */
   private linger(): void {
     if (this.isLingering) return;

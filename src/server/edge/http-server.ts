@@ -19,7 +19,7 @@ interface HttpServerOptions {
   readonly config: Config;
   readonly rateLimit?: RateLimit | undefined;
   readonly observe: Observer;
-  /** While the server stops, each connection ends with its next answer. */
+  /** While the server stops, each connection ends with its next response. */
   readonly state: { readonly isDraining: boolean };
 }
 
@@ -112,7 +112,7 @@ function queueLongTurns(handle: RequestListener): RequestListener {
 const WAITING_POLL_MS = 500;
 const openConnections = new WeakMap<Server, ReadonlySet<ClientConnection>>();
 
-/** Bounds how many connections are open, and ends those on which a client takes no byte of an answer. */
+/** Bounds how many connections are open, and ends those on which a client takes no byte of a response. */
 function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
   const most = affordableConnections(config);
   const open = new Set<ClientConnection>();
@@ -206,8 +206,9 @@ const CONNECTION_BYTES = 24 * 1024;
 const FEWEST = 256;
 
 /**
- * The lowest of three: the setting; the open files, but for the reserved ones or half of them; and one connection for each
- * 24 KB of a worker's share of the memory above 96 MB, but at least 256. At 128 MB that is 1,365.
+ * The lowest of three numbers. The first is the setting. The second is the limit of open files without the reserved ones, or
+ * half of it if that is more. The third is one connection for each 24 KB of a worker's share of the memory above 96 MB, and
+ * 256 or more. At 128 MB that is 1,365.
  */
 export function affordableConnections(
   { maxConnections, workers }: Pick<Config, 'maxConnections' | 'workers'>,
@@ -261,12 +262,12 @@ function createRefusals({ config, rateLimit, observe }: HttpServerOptions) {
     observe({ type: 'response', request, operation: OTHER, status, bytes });
   }
 
-  /** Answers what Node's parser rejects, when the answers before it are written. */
+  /** Answers what Node's parser rejects, when the responses before it are written. */
   function refuseBytes(error: ParserError, socket: Socket): void {
     const connection = findConnection(socket);
     // The client is gone.
     if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy();
-    // A request that has its answer gets no other one for its body.
+    // A request that has its response gets no other one for its body.
     if (connection.isWithinRequest) return connection.end();
     connection.end(() => {
       const request = new http.IncomingMessage(socket);

@@ -43,8 +43,8 @@ export async function prettyFormat(): Promise<Format> {
 // when the reader does, and takes further lines after an error; only the bound and the count are added here.
 // (pino's own destination does not fit: in its code, the flush at exit never ends on a full disk, and after EPIPE nothing is counted.)
 
-/** Characters that may wait for the reader. */
-const MOST_WAITING = 1 << 20;
+/** Of lines that wait for the reader. */
+const MOST_WAITING_CHARACTERS = 1 << 20;
 const FLUSH_MS = 500;
 
 type LogOutput = ReturnType<typeof createLogOutput>;
@@ -69,7 +69,7 @@ function createLogOutput(out: Writable, onGap: (lines: number) => void) {
     onGap(lines);
   }
 
-  const hasRoom = () => out.writableLength < MOST_WAITING;
+  const hasRoom = () => out.writableLength < MOST_WAITING_CHARACTERS;
 
   return {
     write(line: string): void {

@@ -8,9 +8,9 @@ const SIDES = { older: ['<=', 'DESC'], newer: ['>=', 'ASC'] } as const;
 export type Side = keyof typeof SIDES;
 
 /**
- * Columns of items, towards one side. $1: the key of the user's name; $2: the id of the item to begin with, empty for the
- * newest; $3: how many to return; $4: how many to leave out before. With a bare `LIMIT $3`, SQLite would plan anew for each call,
- * which takes longer than to read an item.
+ * Columns of items, towards one side. $1 is the key of the user's name. $2 is the id of the item to begin with, empty for the
+ * newest. $3 is how many to return, and $4 how many to leave out before. With a bare `LIMIT $3`, SQLite would plan anew for
+ * each call, which takes longer than to read an item.
  */
 export function selectHistory(family: Family, side: Side, columns: string): string {
   const [reaches, order] = SIDES[side];

@@ -46,9 +46,9 @@ export interface PrunedCopies {
 }
 
 /**
- * $1: the original address; $2: the copy; $3: its size; $4: why there is none; $5: the host that was refused, which stays until a
- * whole run has looked at everything. Whether a record still names it is found out later. A failure does not replace a copy,
- * which may lie in another folder than was given.
+ * $1 is the original address, $2 the copy, $3 its size, $4 why there is none, and $5 the host that was refused. A refused host
+ * stays until a whole run has looked at everything. Whether a record still names the address is found out later. A failure
+ * does not replace a copy, which may lie in another folder than was given.
  */
 const save = (db: SqlAdapter) => `
   INSERT INTO media (url, file, bytes, reason, refused, unnamed_since)

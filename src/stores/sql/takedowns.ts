@@ -14,7 +14,7 @@ export interface TakedownSubject {
   readonly value: string;
 }
 
-/** What became of a subject: it was removed; it was not here; it was taken down before. */
+/** `removed` was here, `unknown` was not, and `known` was taken down before. */
 export type TakedownState = 'removed' | 'unknown' | 'known';
 
 export interface TakedownResult {

@@ -128,7 +128,7 @@ async function probe(send: Send, given: string, variant: Variant | undefined, us
   return { probes, failure: undefined };
 }
 
-/** The given path; the same with its prefix repeated, for a proxy that removes one; the usual base addresses. */
+/** The given path, the same path twice for a proxy that removes a prefix, and the usual base addresses. */
 function pathsToProbe(given: string, variant: Variant | undefined): Set<string> {
   const usual = VARIANT_NAMES.filter((name) => variant === undefined || variant === name);
   return new Set([given, given + given, ...usual.map((name) => `${given}/${name}`)]);

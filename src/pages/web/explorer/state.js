@@ -1,6 +1,6 @@
 // @ts-check
-// What the page shows, as named in its URL: the variant, the user and which of the two requests; what was shown last; and
-// where all of it is.
+// What the page shows, as named in its URL: the variant, the user, and which of the two requests. Also what was shown last,
+// and where all of it is.
 import { byId } from './dom.js';
 import { escaped } from './snippets.js';
 
