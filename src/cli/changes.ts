@@ -1,5 +1,6 @@
 // `vitrine changes`
 import { Readable } from 'node:stream';
+import { UsageError } from '../stores/explain.ts';
 import { openArchive } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import { describeChange } from '../tools/notify/addresses.ts';
@@ -15,33 +16,35 @@ import {
 
 const HELP = `
 Each line names a user whose profile or list changed, and the addresses that answer differently. Base URLs are those of
-the environment. The last line has the new generation. Give it to --since the next time. Without --since there is no
-other line. The exit code is 1 if it is not known what changed, as after a takedown. Then everything may have changed.
-${examples('vitrine changes', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
+the environment. The last line has the new generation. Give it to --since the next time. Without --since and --last there
+is no other line. The exit code is 1 if it is not known what changed, as after a takedown. Then everything may have changed.
+${examples('vitrine changes', 'vitrine changes --last', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
 
 const RESULT = '`generation`, `users` (null if unknown)';
 
 export const command = (context: CommandContext) =>
   createCommand('changes', RESULT)
     .option('--since <generation>', 'what the last line of an earlier run says', wholeNumberArgument(0))
+    .option('--last', 'what the newest import, or other change of the data, has changed')
     .addHelpText('after', HELP)
-    .action(async ({ since, ...flags }: SettingFlags & { since?: number }) => {
+    .action(async ({ since, last, ...flags }: SettingFlags & { since?: number; last?: true }) => {
+      if (last && since !== undefined) throw new UsageError('give one of --since and --last');
       context.keepStdoutForData();
       const database = chooseDatabase(flags, context);
       const config = readNotifyConfig(context);
       await using archive = await openArchive(database);
-      const { generation, changes } = await archive.changes(since);
+      const { generation, changes } = await archive.changes(last ? 'last' : since);
       const known = changes === 'everything' ? [] : changes;
-      const isUnknown = since !== undefined && changes === 'everything';
+      const isUnknown = (last || since !== undefined) && changes === 'everything';
       function* lines() {
         for (const change of known) yield `${JSON.stringify(describeChange(config, change))}\n`;
         yield `${JSON.stringify({ generation, ...(isUnknown && { everything: true }) })}\n`;
       }
       await writeToStdout(Readable.from(lines()), context.stdout);
-      const failure = `what changed since generation ${since} is not known: take everything as changed`;
+      const asked = last ? 'last' : `since generation ${since}`;
       context.report({
         summary: '',
         result: { generation, users: isUnknown ? null : known.length },
-        failure: isUnknown ? failure : undefined,
+        failure: isUnknown ? `what changed ${asked} is not known: take everything as changed` : undefined,
       });
     });

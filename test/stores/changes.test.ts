@@ -194,6 +194,37 @@ describe(`the changes of the ${storeName()} store`, () => {
     });
   });
 
+  test('of the newest change are listed without a generation', async () => {
+    const url = await newDatabase();
+    const list = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(['changes', '--database-url', url, ...args]);
+      const lines = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      return { code, stderr, users: lines.slice(0, -1).map(({ user }) => user), end: lines.at(-1) };
+    };
+    const nothingKnown = {
+      code: 1,
+      stderr: 'vitrine: what changed last is not known: take everything as changed\n',
+      users: [],
+      end: { generation: expect.any(Number), everything: true },
+    };
+    await addRecords(url, blog(1, 'Ada'), blog(2, 'bob'));
+    expect(await list('--last')).toEqual(nothingKnown);
+    await addRecords(url, blog(3, 'new'));
+    expect(await list('--last')).toMatchObject({ code: 0, stderr: '', users: ['new'] });
+    await addRecords(url, post(1, 1), blog(2, 'Bob'));
+    expect(await list('--last')).toMatchObject({ code: 0, stderr: '', users: ['Ada', 'Bob'] });
+    // An import that changes nothing is none.
+    await addRecords(url, blog(2, 'Bob'));
+    expect(await list('--last')).toMatchObject({ code: 0, users: ['Ada', 'Bob'] });
+    await change(url, (writer) => writer.takeDown([{ family: 'microblog', kind: 'user', value: 'ada' }]));
+    expect(await list('--last')).toEqual(nothingKnown);
+    const both = await run(['changes', '--database-url', url, '--last', '--since', '17']);
+    expect(both).toMatchObject({ code: 2, stderr: 'vitrine: give one of --since and --last\n' });
+  });
+
   test('subscribers are notified until they accept it; names of takedowns stay until then', async () => {
     const url = await newDatabase();
     const told: string[] = [];

@@ -2,7 +2,7 @@
 import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import type { Awaitable, Counts } from '../reader.ts';
 import { noStep } from '../steps.ts';
-import { type ChangeOptions, readChangeSet } from './changes.ts';
+import { type ChangeOptions, readChangeSet, type Since } from './changes.ts';
 import { readCounts } from './counts.ts';
 import { changedUsers, missingOriginals, readFetchStart } from './fetches.ts';
 import { type Copy, type OriginalState, takedownsMark } from './media.ts';
@@ -84,7 +84,7 @@ export function createArchive(
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
     /** The users with answers that changed since a generation. */
-    changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
+    changes: (since: Since, options?: ChangeOptions) => readChangeSet(db, since, options),
     /** Another number when pages know something else of a copy that was linked before. */
     measured: () => countRows(db, 'SELECT measured FROM vitrine'),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */

@@ -28,6 +28,9 @@ export interface ChangeSet {
   readonly lacksGone?: boolean;
 }
 
+/** A generation, or `last` for the one that the newest change of the data replaced. */
+export type Since = number | 'last' | undefined;
+
 /** The most rows that are kept; then the older half goes. */
 const MOST_CHANGES = 100_000;
 
@@ -38,19 +41,21 @@ export interface ChangeOptions {
   readonly findsGone?: boolean;
 }
 
-export async function readChangeSet(
-  db: Rows,
-  since: number | undefined,
-  options: ChangeOptions = {},
-): Promise<ChangeSet> {
+export async function readChangeSet(db: Rows, from: Since, options: ChangeOptions = {}): Promise<ChangeSet> {
   const row = await firstRow(db, 'SELECT generation, erased_before FROM vitrine');
   const [generation = 0, erasedBefore = 0] = row.map(Number);
+  const since = from === 'last' ? await readEarlier(db, generation) : from;
   if (since === generation) return { generation, changes: [] };
   if (since === undefined || !(await knowsGeneration(db, since, generation)))
     return { generation, changes: 'everything' };
   const lacksGone = since < erasedBefore;
   if (lacksGone && !options.findsGone) return { generation, changes: 'everything' };
   return { generation, changes: await listChanges(db, since, options), lacksGone };
+}
+
+async function readEarlier(db: Rows, generation: number): Promise<number | undefined> {
+  const row = await firstRow(db, `SELECT max(generation) FROM generations WHERE generation < ${generation}`);
+  return row[0] ? Number(row[0]) : undefined;
 }
 
 export const readGeneration = (db: Rows) => countRows(db, 'SELECT generation FROM vitrine');
