@@ -96,7 +96,7 @@ export const SETTINGS = {
   purge: setting(
     '',
     caches,
-    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`. They keep answers about users for a day',
+    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`. They keep responses about users for a day',
     SECRET,
   ),
   notify: setting('', webUrls, 'URLs that get a `POST` after each change of the data', SECRET),
