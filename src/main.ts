@@ -4,10 +4,10 @@ import process from 'node:process';
 import { getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Figures, Process } from './cli/context.ts';
+import { DONE, FAILED, MISUSED } from './cli/exit-codes.ts';
 import { runProgram } from './cli/program.ts';
 import { printable } from './records/printable.ts';
 import type { ServerHandlers } from './server/serve.ts';
-import { DONE, FAILED, MISUSED } from './stores/explain.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');

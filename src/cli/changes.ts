@@ -1,6 +1,6 @@
 // `vitrine changes`
 import { Readable } from 'node:stream';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import { openArchive } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import { describeChange } from '../tools/notify/addresses.ts';

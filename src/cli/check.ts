@@ -1,7 +1,7 @@
 // `vitrine check`
 import { shownDatabase } from '../config/database-url.ts';
 import { showSteps } from '../import/terminal.ts';
-import { CommandFailed, explain } from '../stores/explain.ts';
+import { CommandFailed, explain } from '../stores/command-errors.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
 import { UNKNOWN_SIZE } from '../stores/steps.ts';
 import { notifyChanges } from '../tools/notify/notifying.ts';
@@ -22,7 +22,7 @@ export const command = (context: CommandContext) =>
       const check = showSteps(context.stderr, (onStep) => checkDatabase(url, onStep));
       const { faults, counts } = await check.catch((error: unknown) => {
         if (repaired === undefined) throw error;
-        const [reason] = explain(error).lines;
+        const [reason] = explain(error);
         throw new CommandFailed(
           `${shown}: the repair of ${repaired} lists and ETags is done, but not checked: ${reason}`,
         );

@@ -19,7 +19,7 @@ import {
   type SettingName,
   variableName,
 } from '../config/settings.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 

@@ -3,7 +3,7 @@
 import type { Terminal } from '../import/terminal.ts';
 import { printable } from '../records/printable.ts';
 import type { ServerProcess } from '../server/serve.ts';
-import { DONE } from '../stores/explain.ts';
+import { DONE } from './exit-codes.ts';
 
 /** The process that a command line runs in. */
 export interface Process extends ServerProcess {

@@ -2,7 +2,7 @@
 
 import type { ImportOptions, ReadingOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
-import { CommandFailed, UsageError } from '../stores/explain.ts';
+import { CommandFailed, UsageError } from '../stores/command-errors.ts';
 import { openWriter } from '../stores/open.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';

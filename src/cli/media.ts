@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { megabytes, showSteps } from '../import/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
-import { CommandFailed } from '../stores/explain.ts';
+import { CommandFailed } from '../stores/command-errors.ts';
 import { openArchive, openWriter } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import type { Archive, MediaSummary } from '../stores/sql/archive.ts';

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { joinReasons, shellWord } from '../records/printable.ts';
-import { CommandFailed, explain, UsageError } from '../stores/explain.ts';
+import { CommandFailed, explain, UsageError } from '../stores/command-errors.ts';
 import { openArchive, openReader } from '../stores/open.ts';
 import type { MirrorOptions } from '../tools/mirror/context.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
@@ -127,7 +127,7 @@ async function runMirror({ user, users, ...flags }: MirrorFlags, context: Comman
   context.report({ summary, result: mirrored });
   const run = { sites: [flags.from], writer, signal };
   const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
-    throw new CommandFailed(joinReasons(failure, ...explain(error).lines) ?? '');
+    throw new CommandFailed(joinReasons(failure, ...explain(error)) ?? '');
   });
   context.report({
     summary: fetched.summary + offer,

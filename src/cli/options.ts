@@ -8,7 +8,7 @@ import { flagName, SETTINGS, type SettingName, variableName } from '../config/se
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { errorMessage } from '../records/thrown.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/sql/load.ts';
 import { readBase } from '../tools/remote/base-url.ts';

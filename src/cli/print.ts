@@ -6,7 +6,7 @@ import { Argument } from 'commander';
 import { explicitSettings, readConfig } from '../config/config.ts';
 import { SETTING_NAMES } from '../config/settings.ts';
 import { keysOf } from '../records/tables.ts';
-import { CommandFailed, UsageError } from '../stores/explain.ts';
+import { CommandFailed, UsageError } from '../stores/command-errors.ts';
 import { makeFolder } from '../stores/output.ts';
 import { caddy } from '../tools/print/caddy.ts';
 import { compose } from '../tools/print/compose.ts';

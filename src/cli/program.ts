@@ -4,8 +4,9 @@ import { constants } from 'node:os';
 import { Command, CommanderError, type Help } from 'commander';
 import { VERSION } from '../config/package-files.ts';
 import { AlreadyReported } from '../server/already-reported.ts';
-import { CommandFailed, DONE, explain, FAILED, MISUSED, SIGNALLED } from '../stores/explain.ts';
+import { CommandFailed, explain } from '../stores/command-errors.ts';
 import { type CommandContext, createOutput, type Process, SETTINGS_GROUP, safe } from './context.ts';
+import { chooseExitCode, DONE, FAILED, MISUSED, SIGNALLED } from './exit-codes.ts';
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
@@ -30,11 +31,15 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
   }
 
   /** A command that reported a failure may not have been able to close something either: the failure is said. */
-  function endFailed(error?: unknown): number {
+  function endFailed(thrown?: unknown): number {
     const failure = output.failure();
-    const { lines, exitCode } = explain(failure === undefined ? error : new CommandFailed(failure));
+    const error = failure === undefined ? thrown : new CommandFailed(failure);
+    const exitCode = chooseExitCode(error);
     const signal = exitCode === FAILED ? io.stoppedBy() : undefined;
-    return output.end(signal === undefined ? exitCode : SIGNALLED + constants.signals[signal], lines);
+    return output.end(
+      signal === undefined ? exitCode : SIGNALLED + constants.signals[signal],
+      explain(error),
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { SETTING_NAMES } from '../config/settings.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import { PLATFORM_NAMES, type PlatformName, SITE_PARTS, type SitePart } from '../tools/publish/targets.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, requireName, type SettingFlags } from './options.ts';

@@ -2,7 +2,7 @@
 
 import { showSteps } from '../import/terminal.ts';
 import { counted } from '../records/printable.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import { openWriter } from '../stores/open.ts';
 import { notifySubscribers, pickChanges } from '../tools/notify/notify.ts';
 import { createSubscribers, readNotifyConfig } from '../tools/notify/notifying.ts';

@@ -2,7 +2,7 @@
 
 import type { Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
-import { CommandFailed } from '../stores/explain.ts';
+import { CommandFailed } from '../stores/command-errors.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';

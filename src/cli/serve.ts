@@ -9,7 +9,7 @@ import type { ReadingOptions } from '../import/import.ts';
 import type { ServeHooks } from '../import/serve-files.ts';
 import { countedPart } from '../records/printable.ts';
 import type { RehearsalFlags } from '../server/rehearsal.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
 import { addReadingOptions, FILES_MEANING, pickReadingOptions } from './reading-options.ts';

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { databaseUrl } from '../config/database-url.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
-import { UsageError } from '../stores/explain.ts';
+import { UsageError } from '../stores/command-errors.ts';
 import { openArchive } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/sql/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';

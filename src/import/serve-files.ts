@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { FilesState } from '../config/database-url.ts';
 import type { Config } from '../config/settings.ts';
 import { counted, countedPart } from '../records/printable.ts';
-import { explain, UsageError } from '../stores/explain.ts';
+import { explain, UsageError } from '../stores/command-errors.ts';
 import { loadLocks, openWriter } from '../stores/open.ts';
 import { isDatabase, removeLeftovers } from '../stores/output.ts';
 import type { ReadingOptions } from './import.ts';
@@ -201,7 +201,7 @@ async function loadAgain(
     report(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
     if (change.aborted) return;
-    explain(error).lines.forEach(report);
+    explain(error).forEach(report);
   }
   saveFaults(faults);
   log.warn('the data before is served until the files are saved again');

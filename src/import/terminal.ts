@@ -1,4 +1,5 @@
-// Shows the progress of a command: a bar on a terminal, elsewhere a line every few seconds.
+// Shows the progress of a long command, such as an import, a mirror or a takedown: a bar on a terminal, elsewhere a line
+// every few seconds.
 
 import { Worker } from 'node:worker_threads';
 import { madeEtags, type StepListener, type StepSize } from '../stores/steps.ts';

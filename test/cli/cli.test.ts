@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
-import { explain } from '../../src/stores/explain.ts';
+import { explain } from '../../src/stores/command-errors.ts';
 import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from '../support/files.ts';
 import { executeSql, newPath } from '../support/importing.ts';
 import { databaseOf, done, run, spawned, vitrine } from '../support/rig.ts';
@@ -212,7 +212,5 @@ test.each([
   [{ code: 'ENOSPC' }, /^the disk is full: make room/],
   [{ code: 'SQLITE_READONLY' }, /^this user may not write the database: run the command as /],
 ])('%j is explained, with what to do', (error, sentence) => {
-  expect(explain(Object.assign(new Error('refused'), error)).lines).toEqual([
-    expect.stringMatching(sentence),
-  ]);
+  expect(explain(Object.assign(new Error('refused'), error))).toEqual([expect.stringMatching(sentence)]);
 });

@@ -1,6 +1,6 @@
 // Removes the copies of pictures that a takedown leaves without a record.
 import { existsSync } from 'node:fs';
-import { CommandFailed } from '../../stores/explain.ts';
+import { CommandFailed } from '../../stores/command-errors.ts';
 
 /** Removes copies that no record names any more. Without a folder it is the operator who must. */
 export function createRemoval(folder: string | undefined) {

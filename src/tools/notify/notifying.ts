@@ -4,7 +4,7 @@ import { readConfig } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { baseUrlSetting, type Config, type SettingName, variableName } from '../../config/settings.ts';
 import { showSteps, type Terminal } from '../../import/terminal.ts';
-import { explain } from '../../stores/explain.ts';
+import { explain } from '../../stores/command-errors.ts';
 import { openWriter, type StoreHandle } from '../../stores/open.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { VARIANT_NAMES } from '../../variants.ts';
@@ -77,7 +77,7 @@ export async function notifyChanges(url: string, context: NotifyingProcess): Pro
     await using writer = await openWriter(url);
     await notify(writer, subscribers, context);
   } catch (error) {
-    context.stderr.write(`subscribers could not be notified: ${explain(error).lines.join(' ')}\n`);
+    context.stderr.write(`subscribers could not be notified: ${explain(error).join(' ')}\n`);
   }
 }
 
@@ -91,6 +91,6 @@ async function notify(
   const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
   const failures = await showSteps(stderr, (onStep) =>
     notifySubscribers(writer, subscribers, signal, { onStep }),
-  ).catch((error) => [`subscribers could not be notified: ${explain(error).lines.join(' ')}`]);
+  ).catch((error) => [`subscribers could not be notified: ${explain(error).join(' ')}`]);
   for (const failure of failures) stderr.write(`${failure}\n`);
 }

@@ -1,30 +1,24 @@
-// The errors that a command ends with, as sentences that say what to do, and its exit codes.
+// The errors that a command ends with, as sentences that say what to do. They are below cli/ since imports and tools throw and
+// explain them, too. The exit codes are in cli/exit-codes.ts.
 import { ConfigError } from '../config/setting-values.ts';
 import { toError } from '../records/thrown.ts';
 import { StoreError } from './errors.ts';
-
-export const DONE = 0;
-export const FAILED = 1;
-export const MISUSED = 2;
-/** Plus the number of the signal that ended the command, as shells count. */
-export const SIGNALLED = 128;
 
 /** The command ran and did not succeed. */
 export class CommandFailed extends Error {}
 /** The command line makes no sense. */
 export class UsageError extends Error {}
 
-/** An error as sentences, and the exit code. */
-export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
+/** An error as sentences. */
+export function explain(error: unknown): readonly string[] {
   // Something could not be closed either.
   if (error instanceof SuppressedError) return explain(error.suppressed);
-  if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
-  if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
-  if (error instanceof CommandFailed || error instanceof StoreError)
-    return { lines: [error.message], exitCode: FAILED };
+  if (error instanceof ConfigError) return error.mistakes;
+  if (error instanceof UsageError || error instanceof CommandFailed || error instanceof StoreError)
+    return [error.message];
   // A fault of this program: mending it needs the stack.
-  if (isProgramFault(error)) return { lines: (error.stack ?? error.message).split('\n'), exitCode: FAILED };
-  return { lines: [describe(toError(error))], exitCode: FAILED };
+  if (isProgramFault(error)) return (error.stack ?? error.message).split('\n');
+  return [describe(toError(error))];
 }
 
 /** Errors of Node and of requests have a code or a cause. */
