@@ -63,7 +63,11 @@ export function createRateLimit(
   };
 }
 
-/** Refuses the requests of this context that are over the limits. */
+/**
+ * Refuses the requests of this context that are over the limits. Not by @fastify/under-pressure, which costs the same: it sees
+ * no delay, as no turn takes long (queueLongTurns). At twice the load that one process can serve, it refused none, and the
+ * median response took 4 to 5 s. With this hook it took 0.5 s.
+ */
 export function addLimits(
   app: FastifyInstance,
   { maxLoopDelay }: Pick<Config, 'maxLoopDelay'>,
