@@ -98,6 +98,7 @@ export function findFilesFolder(files: readonly string[]): string | undefined {
 
 const PREFIX = 'vitrine-served-';
 const LOCK = 'lock';
+const UNSEEN = 'lock.new';
 
 /** A folder of this run, which holds its lock. */
 async function createTemporaryFolder(): Promise<{ readonly path: string } & Disposable> {
@@ -115,7 +116,9 @@ async function createTemporaryFolder(): Promise<{ readonly path: string } & Disp
     using lock = lockFile(join(folder, LOCK));
     return lock !== undefined;
   });
-  const lock = lockFile(join(path, LOCK));
+  // Whoever sees the lock finds it locked, and does not take it from this run.
+  const lock = lockFile(join(path, UNSEEN));
+  renameSync(join(path, UNSEEN), join(path, LOCK));
   return {
     path,
     [Symbol.dispose]() {

@@ -61,7 +61,6 @@ test('the thread that shows steps takes less than 15 MB, also in a checkout', ()
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
   const taken = execFileSync(process.execPath, [program, tempFile('progress.txt', '')], {
     env,
-    timeout: 20_000,
   });
   expect(Number(taken)).toBeGreaterThan(5);
   expect(Number(taken)).toBeLessThan(15);
@@ -72,7 +71,7 @@ test('a step of unknown length is shown while it waits for others', async () => 
   const fd = openSync(output, 'a');
   using report = createReport({ fd, write() {} }, { lineMs: 1500 });
   report.step('waiting');
-  await expect.poll(() => readFileSync(output, 'utf8')).toMatch(/^waiting, [1-9]\d* s\n/);
+  await expect.poll(() => readFileSync(output, 'utf8')).toMatch(/^waiting, [1-9]\d* s$/m);
 });
 
 test('an import names the steps of its writing', async () => {

@@ -41,9 +41,18 @@ onLinux('importing a few records does not rewrite the database', async () => {
 const readBy = ({ child: { pid } }: Server) =>
   Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 
+/** A descriptor may be closed meanwhile. */
+function linkTarget(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The flags with which a process has opened a file, if it has. */
 function flagsOf({ child: { pid } }: Server, path: string): number | undefined {
-  const fd = readdirSync(`/proc/${pid}/fd`).find((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === path);
+  const fd = readdirSync(`/proc/${pid}/fd`).find((each) => linkTarget(`/proc/${pid}/fd/${each}`) === path);
   const [, flags] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8')) ?? [];
   return flags === undefined ? undefined : Number.parseInt(flags, 8);
 }

@@ -11,6 +11,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { type ImportOptions, importFiles } from '../../src/import/import.ts';
 import { openWriter } from '../../src/stores/open.ts';
 import { baseFolder, ndjson, PROGRAM, removeTempFolders, tempFolder } from './files.ts';
+import { freePort } from './free-port.ts';
 
 const running = new Set<ChildProcess>();
 const stopping = new Set<() => unknown>();
@@ -246,7 +247,10 @@ export async function startServer(
   args: readonly string[] = [],
   options: ProcessOptions = {},
 ): Promise<Server> {
-  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, options);
+  // Of port 0, the workers would bind later what was free at the start, and another test may have that port by then.
+  const port = (env.WORKERS ?? '1') === '1' ? {} : { PORT: String(await freePort()) };
+  const settings = { ...SERVER_SETTINGS, ...port, ...env };
+  const child = vitrine(['serve', '--samples', ...args], settings, options);
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));

@@ -367,7 +367,16 @@ test('no legal user takes more than five times the CPU of an ordinary one', asyn
   ]);
   const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
   const least = new Map<string, number>();
-  for (let round = 0; round < 6; round++)
+  // The items have a hundred times as many bytes. It was 8 to 35 when all of them were read, hashed and parsed.
+  const tooDear = () =>
+    KINDS.flatMap((path) =>
+      names.slice(1).flatMap((name) => {
+        const [one = 0, other = 0] = [name, 'ordinary'].map((user) => least.get(path.replace('ada', user)));
+        return one < 5 * other ? [] : [`${path.replace('ada', name)}: ${one / other}`];
+      }),
+    );
+  // Something else may run in this process meanwhile, so the least of some rounds counts, of many where it is busy.
+  for (let round = 0; round < 6 || (round < 60 && tooDear().length > 0); round++)
     for (const path of KINDS)
       for (const name of names) {
         const address = path.replace('ada', name);
@@ -376,12 +385,7 @@ test('no legal user takes more than five times the CPU of an ordinary one', asyn
         const { user, system } = process.cpuUsage(before);
         least.set(address, Math.min(least.get(address) ?? Number.POSITIVE_INFINITY, user + system));
       }
-  // The items have a hundred times as many bytes. It was 8 to 35 when all of them were read, hashed and parsed.
-  for (const path of KINDS)
-    for (const name of names.slice(1)) {
-      const [one = 0, other = 0] = [name, 'ordinary'].map((user) => least.get(path.replace('ada', user)));
-      expect(one / other, path.replace('ada', name)).toBeLessThan(5);
-    }
+  expect(tooDear()).toEqual([]);
 });
 
 test('long texts are whole on pages, which stay smaller than 200 KB', async () => {

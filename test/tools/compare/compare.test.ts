@@ -217,7 +217,7 @@ describe.concurrent('pictures', () => {
   }
 
   test('one without an end is a difference', async () => {
-    const endless: Files[string] = (response) => response.writeHead(200).write('x');
+    const endless: Files[string] = (response) => response.writeHead(200).write('x'.repeat(40_000));
     const { profile } = await compareAvatars([{ '/old.png': endless }, { '/new.png': 'y' }], undefined, {
       timeout: 1000,
     });

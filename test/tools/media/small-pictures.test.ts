@@ -164,6 +164,7 @@ describe('a fetch', () => {
     let shrunk = 0;
     const { failure, result, mediaDir } = await fetchInto(database, [site.host], {
       signal: stopping.signal,
+      timeout: 200_000,
       loadShrink:
         async () =>
         async (...picture) => {

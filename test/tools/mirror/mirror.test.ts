@@ -102,7 +102,10 @@ test('a body that grows, silence and a hang-up are reported, and affect no other
       'the body is longer than',
       (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(grown),
     ],
-    slow: ['nothing came for 1 s', (_, response) => void response.writeHead(200).write('{')],
+    slow: [
+      'nothing came for 1 s',
+      (_, response) => void response.writeHead(200).write(`{${' '.repeat(40_000)}`),
+    ],
     hangup: [
       'the connection was closed before the response was complete',
       (request) => request.socket.destroy(),
