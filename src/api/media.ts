@@ -2,7 +2,7 @@
 //
 // Not by @fastify/static: it holds a file open, and 64 KB of it, for as long as the client reads. 800 clients that read nothing
 // took 630 descriptors and 100 MB of buffers, where 12 and 23 MB are enough. Its ETags are weak, which If-Range does not allow.
-import { once } from 'node:events';
+
 import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -21,6 +21,7 @@ import { NotModified, sendNotModified } from './http/fresh.ts';
 import { COPY_HEADERS, type Headers, INERT } from './http/headers.ts';
 import { FAULT } from './http/input.ts';
 import { MEDIA, type Observer } from './http/observations.ts';
+import { waitForSocket } from './http/undocumented.ts';
 
 const Params = Type.Object({
   name: Type.String({
@@ -122,8 +123,8 @@ async function sendFile(reply: FastifyReply, file: FileToSend): Promise<FastifyR
 
 /** A Buffer if the bytes are one part, otherwise a stream; undefined if the file is gone. */
 async function openBody(path: string, range: ByteRange, response: ServerResponse) {
-  // A pipelined request reads nothing before its turn. Not documented: Node then gives its response the socket.
-  if (response.socket === null) await once(response, 'socket');
+  // A pipelined request reads nothing before its turn.
+  await waitForSocket(response);
   const parts = readParts(path, range);
   try {
     const { value: first = Buffer.alloc(0), done } = await parts.next();

@@ -13,7 +13,7 @@ import type { Config } from '../../config/settings.ts';
 import { ClientConnection, ClientRequest, findConnection, type SharedState } from './connection.ts';
 import { originHeaders, type RateLimit } from './hooks.ts';
 import { isHead, type ParserError, parserFault, pathToRoute, requestFault } from './malformed.ts';
-import { allowHalfOpen, onStop } from './undocumented.ts';
+import { allowHalfOpen, createEmptyRequest, onStop } from './undocumented.ts';
 
 interface HttpServerOptions {
   readonly config: Config;
@@ -270,9 +270,8 @@ function createRefusals({ config, rateLimit, observe }: HttpServerOptions) {
     // A request that has its response gets no other one for its body.
     if (connection.isWithinRequest) return connection.end();
     connection.end(() => {
-      const request = new http.IncomingMessage(socket);
-      // How far the parser came with it is not known.
-      request.method = '';
+      // How far the parser came with the request is not known.
+      const request = createEmptyRequest(socket);
       const { status, headers, body } = describe(request, parserFault(error));
       const lines = Object.entries({ date: new Date().toUTCString(), ...headers }).map(
         ([name, value]) => `${name}: ${value}\r\n`,

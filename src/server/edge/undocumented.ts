@@ -1,5 +1,5 @@
-// What Node does not document and a server of 128 MB needs without a proxy: all of it is here, each with what happens
-// without it. undocumented.test.ts has a test for each that fails when Node changes it.
+// What Node does not document and a server of 128 MB needs without a proxy. All of it is here or in api/http/undocumented.ts,
+// each with what happens without it. undocumented.test.ts has a test for each that fails when Node changes it.
 //
 // Plain Fastify, and Fastify with all documented options (maxConnections, closeIdleConnections, the five time-outs,
 // maxRequestsPerSocket, Connection: close), were attacked in the same way. 100 clients that pipeline kill both in 128 MB,
@@ -92,3 +92,12 @@ export function readUnparsed(socket: Socket, read: (bytes: Buffer) => void): voi
   else replace();
   socket.resume();
 }
+
+/**
+ * A request for bytes that are none: Node gives an error and the socket, but the rate limit and the log take requests. Node
+ * makes requests with this constructor, and documents only that its class can be extended. Without it, both would need a
+ * second kind of request.
+ */
+export const createEmptyRequest = (socket: Socket): IncomingMessage =>
+  // It is null until Node's parser sets it.
+  Object.assign(new NodeRequest(socket), { method: '' });

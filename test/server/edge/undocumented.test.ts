@@ -1,11 +1,14 @@
-// What src/server/edge/undocumented.ts takes from Node without its documentation: each test fails when Node changes it.
+// What src/server/edge/undocumented.ts and src/api/http/undocumented.ts take from Node without its documentation: each test fails
+// when Node changes it.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { waitForSocket } from '../../../src/api/http/undocumented.ts';
 import { closeRestingConnections } from '../../../src/server/edge/http-server.ts';
-import { takeOverIdleClose } from '../../../src/server/edge/undocumented.ts';
+import { createEmptyRequest, takeOverIdleClose } from '../../../src/server/edge/undocumented.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
 import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
@@ -138,4 +141,29 @@ test('a client that reads nothing is cut off, however many requests it sent', as
     await new Promise((resolve) => socket.once('close', resolve));
     clearInterval(writing);
   }
+});
+
+test('`IncomingMessage`: one that is made for a socket is an empty request', () => {
+  const made = new Socket();
+  const { socket, headers, url, method } = createEmptyRequest(made);
+  expect(socket).toBe(made);
+  expect({ headers, url, method }).toEqual({ headers: {}, url: '', method: '' });
+});
+
+test('`socket` of a response: one to a request sent ahead gets it in its turn', async () => {
+  const responses: ServerResponse[] = [];
+  const own = await startOwn(false, {}, (_, response) => void responses.push(response));
+  const socket = await dial(own);
+  const heard = hearOut(socket);
+  socket.write(get('/') + get('/', 'Connection: close\r\n'));
+  await until('both requests', () => responses.length === 2);
+  const [first, second] = responses as [ServerResponse, ServerResponse];
+  await waitForSocket(first);
+  const waiting = waitForSocket(second);
+  expect(second.socket).toBeNull();
+  first.end('1');
+  await waiting;
+  expect(second.socket).toBe(first.req.socket);
+  second.end('2');
+  expect(parseReplies(await heard).length).toBe(2);
 });
