@@ -45,7 +45,7 @@ export async function startCluster(standbyCount = 0) {
     await run(file, rest, {
       cwd: folder,
       env: { LC_ALL: 'C.UTF-8', PATH: process.env.PATH },
-      timeout: 60_000,
+      timeout: 200_000,
     });
   }
 
