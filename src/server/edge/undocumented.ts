@@ -37,7 +37,8 @@ export function replaceClose(socket: Socket, close: () => void): void {
 
 /**
  * A request in front of which Node's parser may stop, without a body. In the middle of a read, the parser stops only at an
- * upgrade. So a request that comes too early says that it is one. Without it, 100 clients that each pipeline 1,000 requests kill the server.
+ * upgrade. So a request that comes too early says that it is one. Without it, 100 clients that each pipeline 1,000 requests
+ * kill the server.
  */
 export abstract class StoppingRequest extends NodeRequest {
   protected abstract readonly isTooEarly: boolean;

@@ -38,10 +38,10 @@ export async function prettyFormat(): Promise<Format> {
   return pretty.prettyFactory({ translateTime: 'HH:MM:ss' });
 }
 
-// Where the server's log is written. Its reader may be slow, stuck or gone and its disk full: the server goes on, and
-// lines that cannot be written are dropped and counted. Node's stream for standard output keeps what waits, continues
-// when the reader does, and takes further lines after an error; only the bound and the count are added here.
-// (pino's own destination does not fit: in its code, the flush at exit never ends on a full disk, and after EPIPE nothing is counted.)
+// Where the server's log is written. Its reader may be slow, stuck or gone and its disk full. The server goes on, and drops
+// and counts lines that cannot be written. Node's stream for standard output keeps what waits, continues when the reader
+// does, and takes further lines after an error. Only the bound and the count are added here. (pino's own destination does not
+// fit. In its code, the flush at exit never ends on a full disk, and after EPIPE nothing is counted.)
 
 /** Of lines that wait for the reader. */
 const MOST_WAITING_CHARACTERS = 1 << 20;

@@ -1,5 +1,5 @@
-// The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
-// migrations record the changes.
+// The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand.
+// Triggers of the migrations record the changes.
 
 import type { Family } from '../../records/kinds.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
@@ -158,7 +158,10 @@ export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
 export const keepsNames = async (db: Rows): Promise<boolean> =>
   (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
 
-/** Erases the names of users who are gone, and former names, up to the takedown. The notification of it has a later generation. */
+/**
+ * Erases the names of users who are gone, and former names, up to the takedown. The notification of it has a later
+ * generation.
+ */
 export async function eraseChanges(db: SqlAdapter): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');
   await db.run(`DELETE FROM changes WHERE profile < ${before} AND ${IS_FORMER_NAME}`);
