@@ -53,6 +53,7 @@ start() { ("$@" >>~/log 2>&1 </dev/null & echo $! >~/pid); }
 
 useradd() { [ "$*" = "--system --home-dir $ROOT/var/lib/vitrine vitrine" ]; }
 runuser() { [ "$1 $2 $3" = '-u vitrine --' ] && shift 3 && "$@"; }
+chown() { [ "$*" = '-R vitrine:vitrine data' ]; }
 systemctl() {
   case $1 in
     daemon-reload) ;;
@@ -63,7 +64,7 @@ systemctl() {
 }
 unit() {
   local text start env
-  text=$(sed "s#/usr/bin/node#$NODE#; s#/opt/#$ROOT/opt/#g; s#/var/lib/#$ROOT/var/lib/#g; s#PORT=8080#PORT=$PORT#" "$ROOT/etc/systemd/system/vitrine.service")
+  text=$(sed "s#/usr/bin/node#$NODE#; s#/opt/#$ROOT/opt/#g; s# /srv/# $ROOT/srv/#; s#/var/lib/#$ROOT/var/lib/#g; s#PORT=8080#PORT=$PORT#" "$ROOT/etc/systemd/system/vitrine.service")
   mapfile -t env < <(sed -n 's/^Environment="\\(.*\\)"$/\\1/p' <<<"$text")
   mkdir -p "$ROOT/var/lib/vitrine"
   start env -i PATH=/usr/bin "\${env[@]}" $(sed -n 's/^ExecStart=//p' <<<"$text")
@@ -115,7 +116,7 @@ async function createMachine(title: string) {
       .replaceAll('https://github.com/vitrine/vitrine.git', repository)
       .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
       .replaceAll('/usr/bin/node', process.execPath)
-      .replace(/(?<![\w~.])\/(opt|srv|etc|var\/lib|data)\//g, `${root}/$1/`)
+      .replace(/(?<![\w~.|])\/(opt|srv|etc|var\/lib|data)\//g, `${root}/$1/`)
       .replace(/(?<![\w~.])\/(srv|opt)\/vitrine$/gm, `${root}/$1/vitrine`);
   const script = (code: string) => ['--norc', '-euo', 'pipefail', '-c', `${SHELL}\n${local(code)}`];
   const pid = () => Number(readFileSync(join(home, 'pid'), 'utf8'));
@@ -179,7 +180,7 @@ describe('systemd with a checkout', () => {
 describe('the package with npm', () => {
   test('from nothing to a lookup, to a newer version, and back', { timeout: MINUTES }, async () => {
     const { blocks, run, start, isUp } = await createMachine('The package with npm');
-    const [pack = '', install = '', lookup = '', update = '', back = ''] = blocks;
+    const [pack = '', install = '', lookup = '', units = '', update = '', back = ''] = blocks;
     await run(pack);
     // The development tools are there by now.
     await run(pack.replace(`v${version}`, `v${NEWER}`).replace(/^(git clone|npm ci).*\n/gm, ''));
@@ -188,6 +189,11 @@ describe('the package with npm', () => {
       [update, NEWER],
       [back, version],
     ] as const;
+    /** As the guide changes a block for the units. */
+    const withUnits = (code: string) =>
+      code
+        .replace(/^npx/gm, 'runuser -u vitrine -- npx')
+        .replace(/^DATABASE_URL=.*\n/m, 'systemctl start vitrine.socket vitrine.service\n');
     for (const [code, expected] of steps) {
       const stop = start(code);
       await until('the server', isUp);
@@ -195,6 +201,14 @@ describe('the package with npm', () => {
       expect(await run('cd /srv/vitrine\nnpx vitrine --version')).toBe(`${expected}\n`);
       await stop();
     }
+    await run(units);
+    expect(await run(lookup)).toMatch(MIRA);
+    for (const code of [update, back]) {
+      await run('systemctl stop vitrine.socket vitrine.service');
+      await run(withUnits(code.replaceAll('data/newer', 'data/again')));
+      expect(await run(lookup)).toMatch(MIRA);
+    }
+    await run('systemctl stop vitrine.socket vitrine.service');
   });
 });
 
