@@ -4,13 +4,13 @@ import {
   type Environment,
   explicitSettings,
   type Flags,
-  lookalikes,
   readConfig,
   withoutEffect,
 } from '../config/config.ts';
 import { servesSamples, shownDatabase } from '../config/database-url.ts';
+import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { readToken } from '../config/secrets.ts';
+import { readToken, SECRETS } from '../config/secrets.ts';
 import {
   type Config,
   flagName,
@@ -30,9 +30,6 @@ interface SettingRow {
   /** A flag, `environment`, `default`, or what implies the value. */
   readonly from: string;
 }
-
-/** Secrets that only the environment or a file may hold. */
-const SECRETS = ['CLOUDFLARE_API_TOKEN', 'PURGE_TOKEN', 'NOTIFY_SECRET'];
 
 const HELP = `
 Give it the flags, files and environment of \`vitrine serve\`. Passwords and tokens are hidden.

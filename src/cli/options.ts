@@ -1,7 +1,8 @@
 // Options and arguments that several commands take.
 
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { lookalikes, readConfig } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
+import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { flagName, SETTINGS, type SettingName, variableName } from '../config/settings.ts';

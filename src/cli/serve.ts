@@ -1,8 +1,9 @@
 // `vitrine serve`
 
 import { findFilesUrl, publicOrigin } from '../config/addresses.ts';
-import { lookalikes, readConfig, withoutEffect } from '../config/config.ts';
+import { readConfig, withoutEffect } from '../config/config.ts';
 import { servesSamples } from '../config/database-url.ts';
+import { lookalikes } from '../config/lookalikes.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { type Config, SETTING_NAMES } from '../config/settings.ts';
 import type { ReadingOptions } from '../import/import.ts';

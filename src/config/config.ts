@@ -1,5 +1,4 @@
 // Reads the settings from flags and environment, and says what is wrong with them.
-import { nearest } from '../records/nearest.ts';
 import { isPostgresUrl } from './database-url.ts';
 import type { BaseUrl, Mount } from './mount.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
@@ -109,40 +108,3 @@ export function withoutEffect(config: Config): string[] {
 /** A base address without a host is served on every host. */
 const overlaps = (one: BaseUrl, two: BaseUrl) =>
   one.path === two.path && (one.host === undefined || two.host === undefined || one.host === two.host);
-
-// Environment variables that look like a setting but are none: a misspelt name would be ignored without a word.
-
-/** Environments have many short names of their own. */
-const SHORTEST = 5;
-
-/** Beginnings that only settings of Vitrine have. Other programs have names with MAX_, LOG_, SITE_ and HOST_. */
-const OWN_BEGINNINGS = [
-  'BASE_URL_',
-  'CACHE_',
-  'CORS_',
-  'DIRECTORY_',
-  'EXPLORER_',
-  'KEEP_ALIVE_',
-  'RATE_',
-  'SHUTDOWN_',
-  'TAKEDOWN_',
-  'TRUST_',
-];
-
-/** A sentence for each variable with nearly the name of a setting, or with a beginning that only settings have. */
-export function lookalikes(environment: Environment): string[] {
-  const settings = SETTING_NAMES.map(variableName);
-  return Object.keys(environment).flatMap((name) => {
-    if (environment[name] === undefined || settings.includes(name)) return [];
-    const meant = listMeant(name, settings);
-    return meant.length === 0 ? [] : [`${name} is not a setting: did you mean ${meant.join(' or ')}?`];
-  });
-}
-
-/** Of the base URLs all are equally near, so all are named. */
-function listMeant(name: string, settings: readonly string[]): string[] {
-  const beginning = OWN_BEGINNINGS.find((own) => name.startsWith(own));
-  const alike = settings.filter((known) => beginning !== undefined && known.startsWith(beginning));
-  const near = beginning === 'BASE_URL_' ? undefined : nearest(name, settings, SHORTEST);
-  return near === undefined ? alike : [near];
-}

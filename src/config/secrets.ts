@@ -11,6 +11,9 @@ export interface SettingText {
   readonly label: string;
 }
 
+/** Secrets that only the environment or a file may hold. The name with `_FILE` is that of the file. */
+export const SECRETS = ['CLOUDFLARE_API_TOKEN', 'PURGE_TOKEN', 'NOTIFY_SECRET'];
+
 const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
 
 /** The secret as it is, or from its file; `name` is that of the variable. */

@@ -60,7 +60,7 @@ export function alternativesOf(step: Step): Step[] {
 function parseStep(line: string): Step {
   const [, program = '', output = ''] = /^(.*?)((?: \| grep .*| > \/dev\/null| &)?)$/.exec(line) ?? [];
   const words = [...program.matchAll(/(?:'[^']*'|[^' ])+/g)].map(([word]) => word.replaceAll("'", ''));
-  const first = words.findIndex((word) => !/^[A-Za-z_]+=/.test(word));
+  const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word));
   const env = Object.fromEntries(words.slice(0, first).map((word) => word.split(/=(.*)/s).slice(0, 2)));
   const [command = '', ...args] = words.slice(first);
   const redirected = args.indexOf('<');
