@@ -196,7 +196,8 @@ describe('the package with npm', () => {
         .replace(/^DATABASE_URL=.*\n/m, 'systemctl start vitrine.socket vitrine.service\n');
     for (const [code, expected] of steps) {
       const stop = start(code);
-      await until('the server', isUp);
+      // This block installs with npm and imports first.
+      await until('the server', isUp, 400);
       expect(await run(lookup)).toMatch(MIRA);
       expect(await run('cd /srv/vitrine\nnpx vitrine --version')).toBe(`${expected}\n`);
       await stop();

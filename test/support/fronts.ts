@@ -23,9 +23,19 @@ export async function startFront(name: ProxyName, ...servers: Servers): Promise<
   return { port, tlsPort };
 }
 
-/** nginx before a server on this port. */
-export const startNginx = (port: number, env: Env = {}) =>
-  startFront('nginx', { ...env, PORT: String(port) });
+/** Caddy as printed, but requests wait for a server however long a slow machine takes to start it. */
+export async function startPatientCaddy(env: Env): Promise<Front> {
+  const port = await freePort();
+  await caddy(port, 0, [env], ['lb_try_duration 5s', 'lb_try_duration 10m']);
+  return { port };
+}
+
+/** nginx before a server on this port. These directives come before the printed ones. */
+export async function startNginx(port: number, env: Env = {}, directives = ''): Promise<Front> {
+  const [front, tlsPort] = [await freePort(), await freePort()];
+  await nginx(front, tlsPort, [{ ...env, PORT: String(port) }], directives);
+  return { port: front };
+}
 
 /** The lines of the configuration that name the servers, as printed for each of them. */
 function serverLines(servers: readonly Env[]): [found: string, filler: string] {
@@ -34,7 +44,7 @@ function serverLines(servers: readonly Env[]): [found: string, filler: string] {
 }
 
 /** With a certificate for localhost, and on these ports; with PURGE, its cache is in that folder. */
-function nginx(port: number, tlsPort: number, servers: Servers): Promise<unknown> {
+function nginx(port: number, tlsPort: number, servers: Servers, directives = ''): Promise<unknown> {
   const recipe = fillIn(
     printed('nginx', servers[0]).replace(/(ssl_certificate +)\/.*;/, `$1${tempFile('chain.pem', SIGNED)};`),
     ...(servers[0].PURGE === undefined ? ([['/var/cache/vitrine', 'CACHE/vitrine']] as const) : []),
@@ -43,11 +53,14 @@ function nginx(port: number, tlsPort: number, servers: Servers): Promise<unknown
     [/ssl_certificate_key (.*);/.exec(printed('nginx', servers[0]))?.[1] ?? '', tempFile('key.pem', KEY)],
     serverLines(servers),
   );
-  return runNginx(recipe, [port]);
+  return runNginx(directives + recipe, [port]);
 }
 
-function caddy(port: number, _tlsPort: number, [env]: Servers): Promise<unknown> {
-  const recipe = fillIn(printed('caddy', env), ['profiles.example.org {', `http://127.0.0.1:${port} {`]);
+type Fillers = Parameters<typeof fillIn>[1][];
+
+function caddy(port: number, _tlsPort: number, [env]: Servers, ...fillers: Fillers): Promise<unknown> {
+  const site = ['profiles.example.org {', `http://127.0.0.1:${port} {`] as const;
+  const recipe = fillIn(printed('caddy', env), site, ...fillers);
   const file = tempFile('Caddyfile', `{\n\tadmin off\n\tauto_https off\n}\n${recipe}`);
   return startProxy('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], [port]);
 }

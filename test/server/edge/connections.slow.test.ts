@@ -48,7 +48,8 @@ describe('a client that ends its side after its request gets the answer', () => 
 
 describe('WRITE_TIMEOUT', () => {
   const media = join(tempFolder(), 'media');
-  const PICTURE = `/media/${putCopy(media, Buffer.alloc(16 * 2 ** 20, 7), 'png')}`;
+  const SIZE = 32 * 2 ** 20;
+  const PICTURE = `/media/${putCopy(media, Buffer.alloc(SIZE, 7), 'png')}`;
   let data: Record<string, string>;
   beforeAll(async () => {
     data = { DATABASE_URL: await databaseOf(fixture('microblog.ndjson')), MEDIA_DIR: media };
@@ -69,7 +70,8 @@ describe('WRITE_TIMEOUT', () => {
   }
 
   test('spares a client that reads slowly', async () => {
-    const brief = await startServer({ ...data, WRITE_TIMEOUT: '2s' });
+    // The picture takes more than twice as long: 512 reads of at most 64 KB, each followed by a pause.
+    const brief = await startServer({ ...data, WRITE_TIMEOUT: '5s' });
     const socket = await dial(brief);
     let read = 0;
     socket.on('data', (chunk) => {
@@ -79,7 +81,7 @@ describe('WRITE_TIMEOUT', () => {
     });
     socket.write(get(PICTURE, LAST));
     await once(socket, 'close');
-    expect(read).toBeGreaterThan(16 * 2 ** 20);
+    expect(read).toBeGreaterThan(SIZE);
   });
 
   test('a stop ends connections that wait', async () => {
@@ -110,7 +112,13 @@ describe('many connections', () => {
     const limited = await startServer({ ADMIN_PORT: '0' }, [], { before: `ulimit -n ${LIMIT}` });
     const sockets = await Promise.all(Array.from({ length: LIMIT }, () => dial(limited)));
     const open = new Set(sockets);
-    for (const socket of sockets) socket.on('error', () => {}).once('close', () => open.delete(socket));
+    // Each asks for something, so that the server keeps it although nothing follows.
+    for (const socket of sockets)
+      socket
+        .on('error', () => {})
+        .once('close', () => open.delete(socket))
+        .resume()
+        .write(get('/healthz'));
     // Connections may be refused until all have been accepted.
     const counted = await until('a count and lines for all', async () => {
       const refused = (await metricsOf(limited)).get('vitrine_connections_refused_total') ?? 0;

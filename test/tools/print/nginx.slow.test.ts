@@ -19,16 +19,17 @@ beforeAll(async () => {
   if (!withoutNginx) database = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
 });
 
-// With proxy_cache_lock the second request would wait five seconds, the default of its time-out.
+// With proxy_cache_lock the second request would wait for the first one, here for minutes.
+const LOCK_TIMES = 'proxy_cache_lock_timeout 5m; proxy_cache_lock_age 5m;\n';
 test.skipIf(withoutNginx)('two requests for a page reach the server at the same time', async () => {
   const waiting: ServerResponse[] = [];
   const { url } = await startSite((_request, response) => {
     waiting.push(response.setHeader('cache-control', 'no-cache'));
     if (waiting.length === 2) for (const each of waiting) each.end('page');
   });
-  const front = await startNginx(Number(new URL(url).port));
+  const front = await startNginx(Number(new URL(url).port), {}, LOCK_TIMES);
   const replies = Promise.all([ask(front, '/'), ask(front, '/')]);
-  await until('both of them', () => waiting.length === 2, 4);
+  await until('both of them', () => waiting.length === 2);
   expect((await replies).map(({ body }) => body)).toEqual(['page', 'page']);
 });
 

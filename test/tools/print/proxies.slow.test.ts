@@ -7,7 +7,14 @@ import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from '../../suppor
 import { AUTHORITY } from '../../support/certificates.ts';
 import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
-import { type Front, PROXY_NAMES, type ProxyName, startFront, withoutProxy } from '../../support/fronts.ts';
+import {
+  type Front,
+  PROXY_NAMES,
+  type ProxyName,
+  startFront,
+  startPatientCaddy,
+  withoutProxy,
+} from '../../support/fronts.ts';
 import { UNAVAILABLE } from '../../support/printed.ts';
 import { ask, databaseOf, json, type Reply, run, type Server, startServer } from '../../support/rig.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
@@ -320,7 +327,7 @@ describe('stopping and starting', () => {
   test.skipIf(withoutProxy('caddy'))('Caddy: a restart of its only server fails no request', async () => {
     const env = await settings();
     let server = await startServer(env);
-    const front = await startFront('caddy', env);
+    const front = await startPatientCaddy(env);
     await succeeds(front, PROFILE);
     const load = startLoad(
       front,
