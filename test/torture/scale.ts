@@ -223,6 +223,17 @@ export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Pro
   return costs;
 }
 
+/** The lower of each figure: what else a machine does only adds to them. */
+export const leastOf = (some: readonly ScaleCost[], others: readonly ScaleCost[]): readonly ScaleCost[] =>
+  some.map(({ cpu, read, memory }, index) => {
+    const other = others[index] as ScaleCost;
+    return {
+      cpu: Math.min(cpu, other.cpu),
+      read: Math.min(read, other.read),
+      memory: Math.min(memory, other.memory),
+    };
+  });
+
 /** More levels of indexes, and pages of them. */
 const SLACK_MB = 4;
 

@@ -87,6 +87,15 @@ const DIFFERENT = {
   'parameters that are not those of lookups are dropped': ['query-args-different (required): ✅ ⛔️'],
 };
 
+/** The line that is expected of a test, by its id. */
+const EXPECTED = new Map(
+  Object.values(DIFFERENT)
+    .flat()
+    .map((line) => [line.slice(0, line.indexOf(' ')), line]),
+);
+
+const RUNS = 3;
+
 describe.skipIf(withoutProxy('nginx'))('http-cache-tests', () => {
   let origin: Awaited<ReturnType<typeof startOrigin>>;
   let published: Awaited<ReturnType<typeof symbolsOf>>;
@@ -96,8 +105,8 @@ describe.skipIf(withoutProxy('nginx'))('http-cache-tests', () => {
     published = await symbolsOf(JSON.parse(readFileSync(join(SUITE, 'results/nginx.json'), 'utf8')));
   });
 
-  // Freshness is measured in seconds, so a machine that stands still for a second can change a result.
-  test('results beside those of plain nginx', { timeout: 2 * MINUTE, retry: 2 }, async () => {
+  /** Runs all tests with an empty cache. Returns those with another result than expected, by their ids. */
+  async function runSuite(): Promise<Map<string, string>> {
     const front = await startNginx(Number(new URL(origin.url).port));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -108,12 +117,25 @@ describe.skipIf(withoutProxy('nginx'))('http-cache-tests', () => {
       },
     );
     const ours = await symbolsOf(JSON.parse(stdout));
-    const different = [...ours].flatMap(([id, { symbol }]) => {
-      const { symbol: before, kind } = published.get(id) as { symbol: string; kind: string };
-      return symbol === before || VARYING.test(id) || id === BY_SECOND
-        ? []
-        : [`${id} (${kind}): ${before} ${symbol}`];
-    });
-    expect(different.sort()).toEqual(Object.values(DIFFERENT).flat().sort());
+    const isCompared = (id: string) => !VARYING.test(id) && id !== BY_SECOND;
+    return new Map(
+      [...published].flatMap(([id, { symbol: before, kind }]) => {
+        const line = `${id} (${kind}): ${before} ${ours.get(id)?.symbol}`;
+        const expected = EXPECTED.get(id) ?? `${id} (${kind}): ${before} ${before}`;
+        return isCompared(id) && line !== expected ? [[id, line]] : [];
+      }),
+    );
+  }
+
+  // Freshness is measured in seconds. A machine that stands still for a second can change a result, but hardly the same one in
+  // each run.
+  test('results beside those of plain nginx', { timeout: 10 * MINUTE }, async () => {
+    expect([...EXPECTED.keys()].filter((id) => !published.has(id))).toEqual([]);
+    let wrong = await runSuite();
+    for (let run = 1; run < RUNS && wrong.size > 0; run++) {
+      const again = await runSuite();
+      wrong = new Map([...again].filter(([id]) => wrong.has(id)));
+    }
+    expect([...wrong.values()]).toEqual([]);
   });
 });
