@@ -1,5 +1,6 @@
 // Pages in other languages in a browser: nothing is wider than a small phone, and axe finds nothing, also from right to left.
 import { expect, test } from 'vitest';
+import { siteLanguage } from '../../../src/config/setting-values.ts';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang } from '../../support/browser.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
@@ -10,7 +11,7 @@ const PAGES = [
 const SMALL = { width: 320, height: 640 };
 
 describeInBrowser('pages', ({ open }) => {
-  test.each(['ar', 'de', 'ja', 'pl'])('in the language %s', async (language) => {
+  test.each(siteLanguage.words)('in the language %s', async (language) => {
     const server = await serveHere({ SITE_LANGUAGE: language, DIRECTORY: 'on' });
     const page = await open(server.url, { expected: /404/ });
     for (const path of PAGES)
