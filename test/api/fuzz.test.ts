@@ -14,8 +14,8 @@ const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const BATCH = 100;
 const CONNECTIONS = Math.ceil(REQUESTS / 50);
 const AT_ONCE = 4;
-const HANG_MS = 30_000;
-const LIMIT = 240_000 + REQUESTS * 5;
+const HANG_MS = 120_000;
+const LIMIT = 240_000 + REQUESTS * 20;
 console.log(`fuzz: FUZZ_REQUESTS=${REQUESTS} FUZZ_SEED=${SEED}`);
 
 const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('hostile-names.ndjson')];

@@ -4,7 +4,6 @@ import {
   closeSync,
   createReadStream,
   createWriteStream,
-  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -223,7 +222,7 @@ async function measure(folder: string, args: readonly string[], env: Record<stri
   }
 }
 
-const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const folderSize = (folder: string): number =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).reduce(
     (sum, name) => sum + sizeOf(join(folder, name)),

@@ -132,7 +132,7 @@ describe('RATE_LIMIT', () => {
 describe('timeouts', () => {
   let server: LocalServer;
   beforeAll(async () => {
-    server = await startServer({ REQUEST_TIMEOUT: '1s', KEEP_ALIVE_TIMEOUT: '1s' });
+    server = await startServer({ REQUEST_TIMEOUT: '4s', KEEP_ALIVE_TIMEOUT: '4s' });
   });
 
   const TOO_SLOW = [408, 'REQUEST_TIMEOUT'];

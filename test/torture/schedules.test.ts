@@ -26,6 +26,7 @@ const SEED = Number(process.env.TORTURE_SEED ?? today());
 const SCHEDULES = Number(process.env.SCHEDULES ?? 200);
 
 console.log(`schedules: TORTURE_SEED=${SEED}, ${SCHEDULES} of each model`);
+vi.setConfig({ testTimeout: 900_000 });
 afterEach(() => void vi.useRealTimers());
 
 const { current } = listMigrations('postgres');

@@ -15,7 +15,7 @@ import { filesIn, parseCommand } from './scenarios.ts';
 
 const SEED = Number(process.env.TORTURE_SEED ?? today());
 const SEQUENCES = Number(process.env.SEQUENCES ?? 4);
-const SECONDS = 300;
+const SECONDS = 900;
 
 afterAll(cleanUp);
 

@@ -41,12 +41,7 @@ describeInBrowser('copies of pictures', (eye) => {
   /** Waits until each of these pictures has been drawn. The pages' policy forbids Playwright's own way to wait. */
   const drawn = (page: Page, images: string, count = 1) =>
     expect
-      .poll(
-        () => page.evaluate(`Array.from(${images}, (image) => image.complete && image.naturalWidth > 0)`),
-        {
-          timeout: 10_000,
-        },
-      )
+      .poll(() => page.evaluate(`Array.from(${images}, (image) => image.complete && image.naturalWidth > 0)`))
       .toEqual(Array(count).fill(true));
 
   test.each([

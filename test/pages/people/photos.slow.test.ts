@@ -54,7 +54,7 @@ describeInBrowser('fifteen photos', (eye) => {
     const mediaUrl = `http://127.0.0.1:${port}/media`;
     await fetchInto(database, [site.host], { mediaDir: `${database}.media`, mediaUrl });
     server = await serveHere({ DATABASE_URL: database, MEDIA_URL: mediaUrl, PORT: String(port) });
-  }, 120_000);
+  });
 
   test('cost a phone 250 KB, and nothing moves', async () => {
     expect(total).toBeGreaterThan(5_000_000);

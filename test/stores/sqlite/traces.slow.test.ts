@@ -43,8 +43,10 @@ function createSite() {
     /** Runs a command in a process of its own, and kills it after so many milliseconds at most. */
     async kill(most: number, ...args: string[]): Promise<void> {
       const child = start(...args);
-      await Promise.race([delay(300 + Math.random() * most), once(child, 'close')]);
+      const ended = once(child, 'close');
+      await Promise.race([delay(300 + Math.random() * most), ended]);
       child.kill('SIGKILL');
+      await ended;
     },
     takedown() {
       writeFileSync(gone, GONE.flatMap(namesOf).join('\n'));

@@ -241,7 +241,9 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
       return `HTTP/1.1 ${status} ${body}`;
     }
 
-    test('no hostile address leads out of the folder, or is an error of the host', async () => {
+    test('no hostile address leads out of the folder, or is an error of the host', {
+      timeout: 900_000,
+    }, async () => {
       const wrong: unknown[] = [];
       const outside = (body: string) =>
         /^\{"group"|^\[build\]|^map |^const SITE|^#!|root:|^\S+ \{$/m.test(body);
