@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { compile } from '../../support/compile.ts';
 import { ROOT, tempFolder } from '../../support/files.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
@@ -54,15 +54,16 @@ test('TypeScript, with the types of the package', async () => {
   expect(JSON.parse((await exec(process.execPath, ['a.mts'], { cwd: folder })).stdout)).toEqual(profile);
 });
 
-test.each([
+describe.each([
   ['python', 'Python', 'print(json.dumps(body))'],
   ['php', 'PHP', 'echo json_encode($body);'],
-] as const)('%s', async (program, language, show) => {
-  if (skipWithout(program)) return;
-  for (const headers of [undefined, { 'X-Quote': "it's" }]) {
-    const code = `${await snippet(language, headers)}\n${show}`;
-    expect(JSON.parse(await run(pathOf(program), 'code', code))).toEqual(profile);
-  }
+] as const)('%s', (program, language, show) => {
+  test.skipIf(skipWithout(program))('with and without a header', async () => {
+    for (const headers of [undefined, { 'X-Quote': "it's" }]) {
+      const code = `${await snippet(language, headers)}\n${show}`;
+      expect(JSON.parse(await run(pathOf(program), 'code', code))).toEqual(profile);
+    }
+  });
 });
 
 test.skipIf(skipWithout('curl'))('curl, with an ETag', async () => {
