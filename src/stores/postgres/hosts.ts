@@ -13,7 +13,7 @@ import { createReadPool } from './pool.ts';
 /** How long lookups wait for a host that can be read from. Less than a second, so that they do not count as slow. */
 const WAIT_MS = 900;
 const PAUSE_MS = 20;
-/** How long the start waits for hosts that do not answer, when another does. */
+/** How long the start waits for the other hosts when one answers. */
 const START_MS = 600;
 
 const EMPTY = 'Nothing was imported into the database yet: run `vitrine import`.';
@@ -30,6 +30,7 @@ export async function openHosts(
   { createPool = createReadPool, pause = delay } = {},
 ) {
   let started = false;
+  const firstUp = Promise.withResolvers<void>();
   const address = parsePostgresUrl(url);
   const report = createReports(observe);
   const hosts = address.hosts.map((where) => createHost(address, where, onPoll, createPool));
@@ -41,10 +42,11 @@ export async function openHosts(
 
   function onPoll(host: Host, wasUp: boolean | undefined): void {
     choice.update(host);
+    if (host.up) firstUp.resolve();
     if (started) report(host, wasUp, warning());
   }
 
-  await start(hosts, pause);
+  await start(hosts, firstUp.promise, pause);
   if (hosts.every(({ up, fault }) => up === false && isLasting(fault))) {
     await close();
     throw new StoreError(hosts.map(faultMessage).join(' '));
@@ -64,10 +66,10 @@ export async function openHosts(
   };
 }
 
-async function start(hosts: readonly Host[], pause: typeof delay): Promise<void> {
+async function start(hosts: readonly Host[], firstUp: Promise<void>, pause: typeof delay): Promise<void> {
   const starts = Promise.all(hosts.map((host) => host.start()));
   await Promise.race([starts, pause(START_MS, undefined, { ref: false })]);
-  if (!hosts.some(({ up }) => up)) await starts;
+  await Promise.race([starts, firstUp]);
 }
 
 const faultMessage = ({ name, fault }: Host) => toStoreError(name, fault).message;

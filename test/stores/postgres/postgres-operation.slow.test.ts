@@ -353,6 +353,13 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       `postgres://owner@127.0.0.1:${port},${cluster.primary.address}/${database}?connect_timeout=999`,
     );
     expect(await generationOf(both)).toBe(1);
+    // Nor if that one takes longer than the start waits for the others: it connects in 900 ms.
+    const slow = await startProxy(cluster.primary.port, { delay: 150 });
+    const late = await serve(
+      `postgres://owner@127.0.0.1:${port},${slow.address}/${database}?connect_timeout=999`,
+    );
+    expect(await generationOf(late)).toBe(1);
+    slow.close();
     silent.close();
   });
 
