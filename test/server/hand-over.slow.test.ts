@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { PROGRAM, tempFile } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
 import { pathOf, skipWithout } from '../support/programs.ts';
-import { ask, type Reply } from '../support/rig.ts';
+import { ask, KEEPS_SILENT, type Reply } from '../support/rig.ts';
 import { startLoad, until } from '../support/stress.ts';
 
 /** Opens a socket; for each line of its input starts a server that inherits it, and prints the server's process id. */
@@ -43,6 +43,7 @@ interface Line {
 describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
   test.each(['1', '2'])('is passed from server to server under load, with %s worker(s)', async (workers) => {
     const { port, start, end } = await startHolder({
+      ...KEEPS_SILENT,
       WORKERS: workers,
       SHUTDOWN_DELAY: '1s',
       MAX_LOOP_DELAY: '0',
@@ -60,6 +61,8 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     }
     await load.more(100);
     expect(await load.stop()).toEqual([]);
+    // The client keeps a connection, which this closes.
+    await ask({ port }, '/healthz', { headers: { connection: 'close' } });
     await end(current);
   });
 

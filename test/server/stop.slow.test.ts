@@ -14,12 +14,13 @@ import {
   endWithTests,
   hearOut,
   json,
+  KEEPS_SILENT,
   parseReplies,
   run,
   startServer,
   vitrine,
 } from '../support/rig.ts';
-import { adminOf, logged, until } from '../support/stress.ts';
+import { adminOf, isRefused, logged, until } from '../support/stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';
@@ -59,7 +60,7 @@ test('SIGHUP and SIGUSR1 are logged and change nothing: no end, and no debugger'
 
 describe.concurrent('while draining', () => {
   test('readyz is 503, and each response closes its connection', async () => {
-    const server = await startServer({ SHUTDOWN_DELAY: '5s' });
+    const server = await startServer({ SHUTDOWN_DELAY: '1h' });
     const kept = await dial(server);
     kept.write(`GET /readyz HTTP/1.1\r\n${HEAD}\r\n`);
     await once(kept, 'data');
@@ -81,11 +82,12 @@ describe.concurrent('while draining', () => {
     expect(parseReplies(await heard).map((reply) => [reply.status, reply.headers.connection])).toEqual([
       [200, 'close'],
     ]);
-    expect(await server.ended).toBe(0);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(1);
   });
 
   test('a request in flight is answered', async () => {
-    const server = await startServer();
+    const server = await startServer({ SHUTDOWN_GRACE: '1m' });
     const socket = await dial(server);
     const heard = hearOut(socket);
     socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}`);
@@ -103,7 +105,7 @@ describe.concurrent('while draining', () => {
   test.each(['1', '2'])(
     'a kept connection has its next request answered, with %s worker(s)',
     async (workers) => {
-      const server = await startServer({ WORKERS: workers });
+      const server = await startServer({ ...KEEPS_SILENT, WORKERS: workers });
       const kept = await Promise.all(Array.from({ length: 20 }, () => dial(server)));
       for (const socket of kept) {
         socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
@@ -111,12 +113,7 @@ describe.concurrent('while draining', () => {
       }
       const heard = kept.map(hearOut);
       server.child.kill('SIGTERM');
-      await until('the port to be closed', () =>
-        ask(server, '/healthz').then(
-          () => false,
-          () => true,
-        ),
-      );
+      await until('the port to be closed', () => isRefused(server));
       for (const socket of kept) socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
       for (const bytes of await Promise.all(heard))
         expect(parseReplies(bytes).map((reply) => [reply.status, reply.headers.connection])).toEqual([
@@ -165,7 +162,7 @@ describe('a stop during the start', () => {
   const childrenOf = (pid: number) =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
   const withWorkers = (count: number) => (pid: number) =>
-    until(`${count} workers`, () => childrenOf(pid) === count);
+    until(`${count} workers`, () => childrenOf(pid) >= count);
 
   /** Sends these signals to a server of two workers at a moment of its start; how it ended, and its messages. */
   async function stopAt(moment: (pid: number) => Promise<unknown>, ...signals: NodeJS.Signals[]) {
@@ -191,7 +188,9 @@ describe('a stop during the start', () => {
   });
 
   test('by two signals does so, too', async () => {
-    expect(await stopAt(withWorkers(1), 'SIGTERM', 'SIGINT')).toEqual([1, null, '']);
+    // It goes on when it has both: otherwise the first one may have stopped it.
+    const ended = await stopAt(withWorkers(1), 'SIGSTOP', 'SIGTERM', 'SIGINT', 'SIGCONT');
+    expect(ended).toEqual([1, null, '']);
   });
 });
 

@@ -1,8 +1,9 @@
 // Shared tools of the stress tests: waiting with a deadline, metrics, generations of data, and load.
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorCode } from '../../src/records/thrown.ts';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, type LocalServer, type Reply } from './rig.ts';
+import { ask, dial, type LocalServer, type Reply } from './rig.ts';
 
 /** Polls until `look` returns a truthy value. */
 export async function until<T>(
@@ -16,6 +17,16 @@ export async function until<T>(
     if (seen) return seen as Exclude<T, undefined | false | null>;
     if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain for ${what}`);
     await delay(10);
+  }
+}
+
+/** Whether no process listens on the port. A connection that is reset was waiting for one of several processes. */
+export async function isRefused(server: Pick<LocalServer, 'port'>): Promise<boolean> {
+  try {
+    (await dial(server)).destroy();
+    return false;
+  } catch (error) {
+    return errorCode(error) === 'ECONNREFUSED';
   }
 }
 
