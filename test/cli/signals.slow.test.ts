@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
-import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { loadedFirst, ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { blog } from '../support/records.ts';
 import { databaseOf, done, vitrine } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
@@ -60,7 +60,7 @@ async function interrupt({ args, file, isWorking }: Interrupted, signal: NodeJS.
   const end = await ended;
   const atOnce = [null, signal];
   expect([atOnce, [0, null], [130, null], [143, null]]).toContainEqual(end);
-  expect(performance.now() - sent).toBeLessThan(10_000);
+  expect(performance.now() - sent).toBeLessThan(60_000);
 }
 
 test.each([
@@ -175,7 +175,7 @@ test('what others are writing, and what is no database, is not taken for a lefto
   const text = tempFile(`copy.db.${id}.unfinished`, 'no database '.repeat(100));
   const first = vitrine(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
   const ended = once(first, 'exit');
-  await until('the copy', () => isWriting(join(folder, 'x')));
+  await until('the copy', () => first.exitCode !== null || isWriting(join(folder, 'x')));
   await done(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
   expect((await ended)[0]).toBe(0);
   await done(['snapshot', '--database-url', large, join(dirname(text), 'copy.db')]);
@@ -186,10 +186,15 @@ test('takedown of a list stops after a part of it', async () => {
   const file = await databaseOf(blog(1, 'ada'));
   const nobody = Array.from({ length: 50_000 }, (_, n) => `nobody.${n}\n`);
   const users = tempFile('gone.txt', ['ada\n', ...nobody].join(''));
-  const child = vitrine(['takedown', '--family', 'microblog', '--users', users], { DATABASE_URL: file });
+  // With the addresses of the first part. From here the signal might come after the last one.
+  const preload = loadedFirst(`process.stdout.write = (...args) => {
+      delete process.stdout.write;
+      process.kill(process.pid, 'SIGTERM');
+      return process.stdout.write(...args);
+    };`);
+  const env = { DATABASE_URL: file, NODE_OPTIONS: preload };
+  const child = vitrine(['takedown', '--family', 'microblog', '--users', users], env);
   const messages = text(child.stderr as Readable);
-  // The addresses of the first part.
-  child.stdout?.once('data', () => child.kill('SIGTERM'));
   expect(await messages).toMatch(/stopped after \d+ of 50001 users: run the command again/);
 });
 
