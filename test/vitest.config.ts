@@ -43,7 +43,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     // Those that wait for something wait as long; the default is a second.
-    expect: { poll: { timeout: 45_000 } },
+    expect: { poll: { timeout: 100_000 } },
     setupFiles: ['test/support/clean-up.ts'],
     projects: [
       {

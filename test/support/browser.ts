@@ -47,7 +47,7 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
           ...options,
         });
         const page = await context.newPage();
-        page.setDefaultTimeout(45_000);
+        page.setDefaultTimeout(100_000);
         const faults: string[] = [];
         const allowed = [new URL(address).origin, ...origins];
         opened.push({ page, faults });

@@ -9,7 +9,7 @@ import { ask, dial, type LocalServer, type Reply } from './rig.ts';
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  seconds = 45,
+  seconds = 100,
 ): Promise<Exclude<T, undefined | false | null>> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
