@@ -17,7 +17,9 @@ import {
 const HELP = `
 Each line names a user whose profile or list changed, and the addresses that answer differently. Base URLs are those of
 the environment. The last line has the new generation. Give it to --since the next time. Without --since and --last there
-is no other line. The exit code is 1 if it is not known what changed, as after a takedown. Then everything may have changed.
+is no other line. --last lists what the newest change of the data changed: an import that changes nothing is none, and a
+mirror makes one for each 32 users. The exit code is 1 if it is not known what changed, as after a takedown or the first
+import. Then everything may have changed.
 ${examples('vitrine changes', 'vitrine changes --last', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
 
 const RESULT = '`generation`, `users` (null if unknown)';
@@ -41,7 +43,7 @@ export const command = (context: CommandContext) =>
         yield `${JSON.stringify({ generation, ...(isUnknown && { everything: true }) })}\n`;
       }
       await writeToStdout(Readable.from(lines()), context.stdout);
-      const asked = last ? 'last' : `since generation ${since}`;
+      const asked = last ? 'with the last change' : `since generation ${since}`;
       context.report({
         summary: '',
         result: { generation, users: isUnknown ? null : known.length },

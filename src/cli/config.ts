@@ -45,18 +45,25 @@ export const command = (context: CommandContext) =>
     .action((files: string[], { samples, ...flags }: SettingFlags & { samples: boolean }) => {
       if (files.length > 0 && (flags.databaseUrl ?? flags.databaseUrlFile) !== undefined)
         throw new UsageError('name files to serve or a database, not both');
-      const settings = listSettings(flags, context.environment, files.length > 0, samples);
-      const warnings = [
-        ...lookalikes(context.environment),
-        ...withoutEffect(readConfig(flags, context.environment)),
-      ];
+      const { environment: all } = context;
+      const hasFiles = files.length > 0;
+      const environment = hasFiles ? { ...all, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined } : all;
+      const config = readConfig(flags, environment);
+      const settings = listSettings({ config, flags, environment, hasFiles, samples });
+      const warnings = [...lookalikes(environment), ...withoutEffect(config)];
       for (const line of warnings) context.stderr.write(`${line}\n`);
       context.report({ summary: drawTable(settings), result: { settings } });
     });
 
-function listSettings(flags: Flags, all: Environment, hasFiles: boolean, samples: boolean): SettingRow[] {
-  const environment = hasFiles ? { ...all, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined } : all;
-  const config = readConfig(flags, environment);
+interface Sources {
+  readonly config: Config;
+  readonly flags: Flags;
+  readonly environment: Environment;
+  readonly hasFiles: boolean;
+  readonly samples: boolean;
+}
+
+function listSettings({ config, flags, environment, hasFiles, samples }: Sources): SettingRow[] {
   const source = hasFiles ? 'files' : samples && servesSamples(config) ? '--samples' : undefined;
   const rows = SETTING_NAMES.map(
     (name) =>
@@ -76,6 +83,7 @@ function overruledByFiles(name: SettingName): SettingRow | undefined {
   const values: Partial<Record<SettingName, string | null>> = {
     databaseUrl: null,
     purge: null,
+    notify: null,
     workers: '1',
   };
   const value = values[name];

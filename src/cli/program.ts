@@ -115,7 +115,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     () => import('./export.ts'),
   ),
   changes: entry(
-    'list the users whose answers changed since an earlier generation of the data',
+    'list the users whose answers changed, by the last change or since an earlier generation of the data',
     () => import('./changes.ts'),
   ),
   remove: entry('remove one user and all their items from the database', () => import('./remove.ts')),

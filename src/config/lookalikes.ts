@@ -10,15 +10,15 @@ const SHORTEST = 5;
 const SETTING_VARIABLES = SETTING_NAMES.map(variableName);
 const KNOWN = [...SETTING_VARIABLES, ...SECRETS, ...SECRETS.map((name) => `${name}_FILE`)];
 
-/** First words of names that other programs have as well, such as LOG_FORMAT and DATABASE_HOST. */
+/** First words of names that other programs have as well, such as IMAGE_TAG and DATABASE_HOST. */
 const SHARED = [
-  ...['ACCESS', 'BASE', 'CLOUDFLARE', 'DATABASE', 'HOST', 'KEEP', 'LOG', 'MAX', 'PORT', 'REQUEST', 'SITE'],
-  'WRITE',
+  ...['ACCESS', 'ADMIN', 'BASE', 'CLOUDFLARE', 'DATABASE', 'HOST', 'IMAGE', 'KEEP', 'LOG', 'MAX', 'MEDIA'],
+  ...['PORT', 'REQUEST', 'SITE', 'WORKERS', 'WRITE'],
 ];
 
-/** What systemd, Kubernetes and links of containers set, whatever settings there are. */
+/** What systemd, Kubernetes, links of containers and Cloudflare's own programs set, whatever settings there are. */
 const FOREIGN =
-  /^(?:NOTIFY_SOCKET|CACHE_DIRECTORY)$|_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)/;
+  /^(?:NOTIFY_SOCKET|CACHE_DIRECTORY|CLOUDFLARE_API_(?:KEY|BASE_URL))$|_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)|_ENV_/;
 const FOREIGN_VALUE = /^(?:tcp|udp|sctp):\/\//;
 
 /** The settings and secrets by a beginning that only they have. */

@@ -1,6 +1,6 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
 import { existsSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { platform, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { FilesState } from '../config/database-url.ts';
@@ -98,7 +98,6 @@ export function findFilesFolder(files: readonly string[]): string | undefined {
 
 const PREFIX = 'vitrine-served-';
 const LOCK = 'lock';
-const UNSEEN = 'lock.new';
 
 /** A folder of this run, which holds its lock. */
 async function createTemporaryFolder(): Promise<{ readonly path: string } & Disposable> {
@@ -116,9 +115,10 @@ async function createTemporaryFolder(): Promise<{ readonly path: string } & Disp
     using lock = lockFile(join(folder, LOCK));
     return lock !== undefined;
   });
-  // Whoever sees the lock finds it locked, and does not take it from this run.
-  const lock = lockFile(join(path, UNSEEN));
-  renameSync(join(path, UNSEEN), join(path, LOCK));
+  // It gets its name when it is locked, so that no other run finds it unlocked. Windows renames no open file.
+  const unseen = join(path, platform() === 'win32' ? LOCK : 'lock.new');
+  const lock = lockFile(unseen);
+  renameSync(unseen, join(path, LOCK));
   return {
     path,
     [Symbol.dispose]() {

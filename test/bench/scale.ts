@@ -87,7 +87,7 @@ async function measureSize(folder: string, users: number): Promise<Column> {
   const first = await run('import', records);
   column.set('import: CPU, memory', shown(first));
   column.set('database file', megabytes(statSync(database).size));
-  column.set('import: disk at most', megabytes(first.peak - own()));
+  column.set('import: disk at most, with temporary files', megabytes(first.peak - own()));
   const before = statSync(database).size;
   const nightly = await run('import', night);
   column.set('update of 1% of the users: CPU, memory', shown(nightly));

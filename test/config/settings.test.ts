@@ -198,7 +198,7 @@ test('a directory of pages that are turned off is refused', () => {
 });
 
 test.each([
-  ['ACCESS_LOG', { accessLog: 'on', logLevel: 'warn' }, { accessLog: 'on' }],
+  ['ACCESS_LOG', { accessLog: 'on', logLevel: 'error' }, { accessLog: 'on' }],
   ['RATE_LIMIT_EXEMPT', { rateLimitExempt: 'loopback' }, { rateLimitExempt: 'loopback', rateLimit: '9/1m' }],
   [
     'SNAPSHOT_DIR',
@@ -208,6 +208,11 @@ test.each([
 ])('%s is named when it has no effect beside other settings', (name, idle, useful) => {
   expect(withoutEffect(readConfig(idle))).toEqual([expect.stringMatching(`${name}.* has no effect$`)]);
   expect(withoutEffect(readConfig(useful))).toEqual([]);
+});
+
+test('an access log at the level warn is named, since it has only slow requests', () => {
+  const config = readConfig({ accessLog: 'on', logLevel: 'warn' });
+  expect(withoutEffect(config)).toEqual([expect.stringContaining('unless they are slow')]);
 });
 
 test('unknown variables are ignored', () => {

@@ -2,8 +2,8 @@
 import { createServer } from 'node:net';
 
 /** Each worker of the tests has ports of its own, since a port that is free is not taken at once. */
-const COUNT = 1000;
-const PARTS = 20;
+const COUNT = 200;
+const PARTS = 100;
 const first = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % PARTS) * COUNT;
 let next = Math.floor(Math.random() * COUNT);
 

@@ -205,7 +205,7 @@ describe('the names that alerts and dashboards use', () => {
       ]);
   });
 
-  test('stay, since they are promised', () => {
+  test('of a server with SQLite stay, since they are promised', () => {
     const labelled = exported.map((series) => series.replaceAll(/="[^"]*"/g, ''));
     const own = labelled.filter((name) => name.startsWith('vitrine_'));
     expect([...new Set(own)].sort()).toEqual([
