@@ -43,10 +43,10 @@ export const command = (context: CommandContext) =>
         yield `${JSON.stringify({ generation, ...(isUnknown && { everything: true }) })}\n`;
       }
       await writeToStdout(Readable.from(lines()), context.stdout);
-      const asked = last ? 'with the last change' : `since generation ${since}`;
+      const asked = last ? 'the last change changed' : `changed since generation ${since}`;
       context.report({
         summary: '',
         result: { generation, users: isUnknown ? null : known.length },
-        failure: isUnknown ? `what changed ${asked} is not known: take everything as changed` : undefined,
+        failure: isUnknown ? `what ${asked} is not known: take everything as changed` : undefined,
       });
     });

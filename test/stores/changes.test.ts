@@ -206,7 +206,7 @@ describe(`the changes of the ${storeName()} store`, () => {
     };
     const nothingKnown = {
       code: 1,
-      stderr: 'vitrine: what changed last is not known: take everything as changed\n',
+      stderr: 'vitrine: what the last change changed is not known: take everything as changed\n',
       users: [],
       end: { generation: expect.any(Number), everything: true },
     };
