@@ -1,7 +1,7 @@
 // `vitrine serve`
 
 import { findFilesUrl, publicOrigin } from '../config/addresses.ts';
-import { readConfig, withoutEffect } from '../config/config.ts';
+import { logsInformation, readConfig, withoutEffect } from '../config/config.ts';
 import { servesSamples } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { ConfigError } from '../config/setting-values.ts';
@@ -162,5 +162,5 @@ function settingWarnings(config: Config, environment: CommandContext['environmen
   return warnings;
 }
 
-const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
-  ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
+const atLeastWarnings = (config: Config): Config['logLevel'] =>
+  logsInformation(config) ? 'warn' : config.logLevel;

@@ -92,13 +92,17 @@ function clashes(config: Config): string[] {
   return found;
 }
 
+/** Whether the log has lines that are no warnings. */
+export const logsInformation = ({ logLevel }: Pick<Config, 'logLevel'>) =>
+  ['trace', 'debug', 'info'].includes(logLevel);
+
 /** A sentence for each setting that does nothing beside the others. */
 export function withoutEffect(config: Config): string[] {
   const { accessLog, logLevel, rateLimit, rateLimitExempt, snapshotDir, databaseUrl = '' } = config;
   const found: string[] = [];
   if (accessLog && logLevel === 'warn')
     found.push('LOG_LEVEL=warn leaves out requests unless they are slow: ACCESS_LOG=on needs LOG_LEVEL=info');
-  else if (accessLog && !['trace', 'debug', 'info'].includes(logLevel))
+  else if (accessLog && !logsInformation(config))
     found.push(`LOG_LEVEL=${logLevel} leaves out requests: ACCESS_LOG=on has no effect`);
   if (rateLimit === undefined && rateLimitExempt.length > 0)
     found.push('no client is limited without RATE_LIMIT: RATE_LIMIT_EXEMPT has no effect');

@@ -11,10 +11,8 @@ const SETTING_VARIABLES = SETTING_NAMES.map(variableName);
 const KNOWN = [...SETTING_VARIABLES, ...SECRETS, ...SECRETS.map((name) => `${name}_FILE`)];
 
 /** First words of names that other programs have as well, such as IMAGE_TAG and DATABASE_HOST. */
-const SHARED = [
-  ...['ACCESS', 'ADMIN', 'BASE', 'CLOUDFLARE', 'DATABASE', 'HOST', 'IMAGE', 'KEEP', 'LOG', 'MAX', 'MEDIA'],
-  ...['PORT', 'REQUEST', 'SITE', 'WORKERS', 'WRITE'],
-];
+const SHARED =
+  /^(?:ACCESS|ADMIN|BASE|CLOUDFLARE|DATABASE|HOST|IMAGE|KEEP|LOG|MAX|MEDIA|PORT|REQUEST|SITE|WORKERS|WRITE)$/;
 
 /** What systemd, Kubernetes, links of containers and Cloudflare's own programs set, whatever settings there are. */
 const FOREIGN =
@@ -27,7 +25,7 @@ const BY_BEGINNING = Map.groupBy([...SETTING_VARIABLES, ...SECRETS], beginningOf
 /** The first word, or two if the first is shared; undefined if other programs may go on after that. */
 function beginningOf(name: string): string | undefined {
   const [first = '', second, third] = name.split('_');
-  if (!SHARED.includes(first)) return `${first}_`;
+  if (!SHARED.test(first)) return `${first}_`;
   const both = `${first}_${second}`;
   return third === undefined || SETTING_VARIABLES.includes(both) ? undefined : `${both}_`;
 }
