@@ -44,7 +44,7 @@ export interface ChangeOptions {
 export async function readChangeSet(db: Rows, from: Since, options: ChangeOptions = {}): Promise<ChangeSet> {
   const row = await firstRow(db, 'SELECT generation, erased_before FROM vitrine');
   const [generation = 0, erasedBefore = 0] = row.map(Number);
-  const since = from === 'last' ? await readEarlier(db, generation) : from;
+  const since = from === 'last' ? await readEarlier(db) : from;
   if (since === generation) return { generation, changes: [] };
   if (since === undefined || !(await knowsGeneration(db, since, generation)))
     return { generation, changes: 'everything' };
@@ -53,10 +53,8 @@ export async function readChangeSet(db: Rows, from: Since, options: ChangeOption
   return { generation, changes: await listChanges(db, since, options), lacksGone };
 }
 
-async function readEarlier(db: Rows, generation: number): Promise<number | undefined> {
-  const row = await firstRow(db, `SELECT max(generation) FROM generations WHERE generation < ${generation}`);
-  return row[0] ? Number(row[0]) : undefined;
-}
+/** The newest of those that were replaced; 0, which is no generation, if none is known. */
+const readEarlier = (db: Rows) => countRows(db, 'SELECT coalesce(max(generation), 0) FROM generations');
 
 export const readGeneration = (db: Rows) => countRows(db, 'SELECT generation FROM vitrine');
 
