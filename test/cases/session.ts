@@ -62,16 +62,17 @@ async function openSession(files: readonly CaseFile[]) {
   let records = hasRecords ? await readDatabase(database) : [];
   let server: LocalServer | undefined;
 
-  /** Without what differs from run to run. */
-  const settle = (lines: readonly string[]) =>
-    lines
-      .map((line) => `${line}\n`)
-      .join('')
+  const withoutFolders = (text: string) =>
+    text
       .replaceAll(`${folder}/`, '')
       .replaceAll(folder, '.')
       .replaceAll(database, 'site.db')
       .replaceAll(/postgres:\/\/…@\S+/g, 'site.db')
-      .replaceAll(`${ROOT}/`, '')
+      .replaceAll(`${ROOT}/`, '');
+
+  /** Without what differs from run to run. */
+  const settle = (lines: readonly string[]) =>
+    withoutFolders(lines.map((line) => `${line}\n`).join(''))
       .replaceAll(server?.url ?? '\0', 'URL')
       .replaceAll(site.url, 'SITE')
       .replaceAll(new URL(site.url).host, 'HOST')
@@ -114,7 +115,9 @@ async function openSession(files: readonly CaseFile[]) {
       ...written.flatMap(([name, text]) => [`wrote ${name}`, ...linesOf(text)]),
       ...changed,
     ];
-    return settle([...keep(lines, step.pattern), ...(code === 0 ? [] : [`[exit ${code}]`])]);
+    // The name of a folder, such as `clone`, may match the pattern.
+    const kept = keep(lines.map(withoutFolders), step.pattern);
+    return settle([...kept, ...(code === 0 ? [] : [`[exit ${code}]`])]);
   }
 
   async function curl({ words, pattern }: Step): Promise<string> {
