@@ -4,7 +4,6 @@
 import { fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { OpenDatabase } from './connect.ts';
 import { logSize } from './log.ts';
-import type { PageSet } from './page-set.ts';
 
 /** Bytes that are looked through while no other writer comes in between. */
 const SLICE = 4 * 1024 * 1024;
@@ -12,27 +11,21 @@ const SLICE = 4 * 1024 * 1024;
 const slice = Buffer.alloc(SLICE);
 
 /**
- * Erases the gaps of the next pages, from one on. Returns where to go on: at the same page if the log is not empty, since it
+ * Erases the gaps of a slice of pages, from one on. Returns where to go on: at the same page if the log is not empty, since it
  * holds pages as they were. Undefined at the end.
  */
-export function eraseGaps(db: OpenDatabase, path: string, pages: PageSet, from: number): number | undefined {
+export function eraseGaps(db: OpenDatabase, path: string, from: number): number | undefined {
   db.exec('BEGIN IMMEDIATE');
   try {
     // With an empty log and no other writer, no page of the file is written until the transaction ends.
     if (logSize(path) > 0) return from;
     const pageSize = Number(db.pragma('page_size', { simple: true }));
-    if (pages.count >= MOST_PAGES) throw new Error('so large a file must be compacted for that');
+    const count = Number(db.pragma('page_count', { simple: true }));
+    if (count >= MOST_PAGES) throw new Error('so large a file must be compacted for that');
     const file = openRaw(path);
-    let isErased = false;
-    let first = pages.next(from);
-    for (let left = SLICE / pageSize; first !== undefined && left > 0; ) {
-      const end = pages.runEnd(first, left);
-      isErased = eraseRun(file, first, end, pageSize) || isErased;
-      left -= end - first;
-      first = pages.next(end);
-    }
-    if (isErased) fsyncSync(file);
-    return first;
+    const end = Math.min(from + SLICE / pageSize, count + 1);
+    if (eraseRun(file, from, end, pageSize)) fsyncSync(file);
+    return end > count ? undefined : end;
   } finally {
     db.exec('ROLLBACK');
   }

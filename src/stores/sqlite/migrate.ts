@@ -49,9 +49,6 @@ const COPY_LISTS = `
 
 const readNames = (db: Database) => db.prepare<[], string>(STORED_NAMES).pluck().all();
 
-/** After what is served was made anew: the next takedown sweeps all pages (traces.ts). */
-const MADE_ANEW = `${NEW_GENERATION}; INSERT INTO unswept DEFAULT VALUES`;
-
 /** Makes the lists of variants that this program has and the one before had not. */
 function addLists(db: Database): void {
   const lacking = findLacking(readNames(db));
@@ -59,7 +56,7 @@ function addLists(db: Database): void {
     db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
     db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
   }
-  if (lacking.length > 0) db.exec(MADE_ANEW);
+  if (lacking.length > 0) db.exec(NEW_GENERATION);
 }
 
 const FIELDS = VIEWS.map((view) => `SELECT '${view} ' || name FROM pragma_table_info('${view}')`).join(
@@ -82,7 +79,7 @@ function addFields(db: Database, onStep: (name: string) => void): void {
     const { view } = lacking;
     db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${selectView(lacking, sql.member)}`);
   }
-  db.exec(`DROP TABLE temp.touched; ${MADE_ANEW}`);
+  db.exec(`DROP TABLE temp.touched; ${NEW_GENERATION}`);
 }
 
 export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));

@@ -12,14 +12,7 @@ import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 import { attempt, emptyLog } from './log.ts';
-import {
-  compact,
-  describeTraces,
-  eraseTraces,
-  noteChange,
-  sweepChange,
-  type UnsweptChange,
-} from './traces.ts';
+import { compact, describeTraces, eraseTraces } from './traces.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -96,25 +89,18 @@ export async function change<T>(
   path: string,
   action: (store: SqlAdapter) => Promise<T>,
 ): Promise<T> {
-  let unswept: UnsweptChange | undefined;
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
-    const before = countChanges(db);
     const result = await action(sqlAdapter(db));
-    const noted = countChanges(db) > before ? noteChange(db) : undefined;
     db.exec('COMMIT');
-    unswept = noted;
     return result;
   } catch (error) {
     throw toStoreError(path, error);
   } finally {
-    endWork(db, path, unswept);
+    endWork(db);
   }
 }
-
-/** Rows that this connection has changed, also in work tables. */
-const countChanges = (db: OpenDatabase) => Number(db.prepare('SELECT total_changes()').pluck().get());
 
 // The rows of an import on their way into a file: a temporary table, so that other writers are held up only while it is
 // merged.
@@ -127,7 +113,6 @@ const STAGED = `
 const STAGE = `INSERT INTO staged (${STAGED_COLUMNS.join()}) VALUES (${STAGED_COLUMNS.map(() => '?').join()})`;
 
 export function startLoad(db: OpenDatabase, path: string, options: LoadOptions): Load {
-  const { onStep = noStep } = options;
   db.exec('BEGIN');
   db.exec(STAGED);
   createWorkTables(db);
@@ -141,25 +126,18 @@ export function startLoad(db: OpenDatabase, path: string, options: LoadOptions):
     },
     async finish(ending = 'commit') {
       let isFirst = false;
-      let finished: FinishedLoad | undefined;
       try {
         db.exec('COMMIT');
         isFirst = ending === 'commit' && beginFirst(db);
-        finished = await finish(db, options, ending);
+        return await finish(db, options, ending);
       } catch (error) {
         throw toStoreError(path, error);
       } finally {
-        endWork(db, path, finished?.unswept);
+        endWork(db);
         if (isFirst) endFirst(db);
       }
-      if (isFirst && finished.unswept !== undefined) {
-        onStep('looking for moved rows', { bytes: statSync(path).size });
-        // What fails here is done by the next takedown.
-        await eraseTraces(db, path);
-      }
-      return finished.tallies;
     },
-    abandon: () => endWork(db, path),
+    abandon: () => endWork(db),
   };
 }
 
@@ -180,13 +158,11 @@ function endFirst(db: OpenDatabase): void {
   attempt(db, 'journal_mode = WAL');
 }
 
-interface FinishedLoad {
-  readonly tallies: Tallies | undefined;
-  /** Undefined if nothing was committed. */
-  readonly unswept: UnsweptChange | undefined;
-}
-
-async function finish(db: OpenDatabase, options: LoadOptions, ending: LoadOutcome): Promise<FinishedLoad> {
+async function finish(
+  db: OpenDatabase,
+  options: LoadOptions,
+  ending: LoadOutcome,
+): Promise<Tallies | undefined> {
   db.exec('BEGIN IMMEDIATE');
   // A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole.
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
@@ -196,9 +172,8 @@ async function finish(db: OpenDatabase, options: LoadOptions, ending: LoadOutcom
   if (isFirst && commits) onStep('index of ids');
   if (isFirst && commits) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   onStep(commits ? 'to the disk' : 'undoing the trial');
-  const unswept = commits ? noteChange(db) : undefined;
   db.exec(commits ? 'COMMIT' : 'ROLLBACK');
-  return { tallies, unswept };
+  return tallies;
 }
 
 /** They stay: making or dropping a table costs as much as there are statements that were not collected yet. */
@@ -208,7 +183,7 @@ function createWorkTables(db: OpenDatabase): void {
 }
 
 /** Rolls back what was not committed. A failure is no failure of what was: it stays committed. */
-function endWork(db: OpenDatabase, path: string, unswept?: UnsweptChange): void {
+function endWork(db: OpenDatabase): void {
   if (!db.open) return;
   try {
     if (db.inTransaction) db.exec('ROLLBACK');
@@ -216,6 +191,5 @@ function endWork(db: OpenDatabase, path: string, unswept?: UnsweptChange): void 
   } catch {
     // The temporary table ends with the connection.
   }
-  if (unswept === undefined) emptyLog(db);
-  else sweepChange(db, path, unswept);
+  emptyLog(db);
 }

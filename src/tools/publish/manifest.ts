@@ -5,7 +5,6 @@ import { OutputError } from '../../stores/output.ts';
 import { type OpenDatabase, openExclusive } from '../../stores/sqlite/connect.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
 import { eraseGaps } from '../../stores/sqlite/gaps.ts';
-import { createPageSet } from '../../stores/sqlite/page-set.ts';
 
 /** One file. */
 export interface ManifestEntry {
@@ -184,10 +183,7 @@ export function openManifest(file: string) {
 
 async function eraseTraces(db: OpenDatabase, file: string, pause: Pause): Promise<void> {
   db.exec('COMMIT');
-  const pages = createPageSet(Number(db.pragma('page_count', { simple: true })));
-  pages.addAll();
-  for (let page: number | undefined = 1; page !== undefined; await pause())
-    page = eraseGaps(db, file, pages, page);
+  for (let page: number | undefined = 1; page !== undefined; await pause()) page = eraseGaps(db, file, page);
 }
 
 /** The database of this file; errors of its statements name it. */

@@ -74,51 +74,12 @@ const hasMark = (path: string) => readFileSync(path).includes(MARK);
 const takeDown = (path: string) =>
   done(['takedown', '--database-url', path, '--family', 'portfolio', 'somebody']);
 
-function execute(path: string, sql: string): void {
-  const db = new Database(path);
-  db.exec(sql);
-  db.close();
-}
-
-test('a takedown sweeps what it writes, or all if others may have left traces', async () => {
+test('a takedown sweeps the whole file, whatever has written it', async () => {
   const path = join(tempFolder(), 'site.db');
   await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
-  await takeDown(path);
-  plantMark(path);
-  await takeDown(path);
-  expect(hasMark(path)).toBe(true);
-  // A change of a process that was killed.
-  execute(path, 'INSERT INTO unswept DEFAULT VALUES');
-  await takeDown(path);
-  expect(hasMark(path)).toBe(false);
-  execute(path, 'VACUUM');
   plantMark(path);
   await takeDown(path);
   expect(hasMark(path)).toBe(false);
-  const copy = join(tempFolder(), 'copy.db');
-  await done(['snapshot', '--database-url', path, copy]);
-  plantMark(copy);
-  await takeDown(copy);
-  expect(hasMark(copy)).toBe(false);
-});
-
-test('a change that another process interferes with stays noted', async () => {
-  const path = join(tempFolder(), 'site.db');
-  await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
-  const unswept = () => {
-    const db = new Database(path, { readonly: true });
-    const count = db.prepare('SELECT count(*) FROM unswept').pluck().get();
-    db.close();
-    return count;
-  };
-  expect(unswept()).toBe(0);
-  const reader = new Database(path, { readonly: true });
-  reader.exec('BEGIN; SELECT 1 FROM profiles');
-  await importInto(path, ['-'], ndjson(...people(USERS, 1, createRandom(2))));
-  reader.close();
-  expect(unswept()).toBe(1);
-  await takeDown(path);
-  expect(unswept()).toBe(0);
 });
 
 test('a file of an earlier version has no trace after `migrate --compact`', async () => {
