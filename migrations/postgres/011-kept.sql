@@ -12,13 +12,9 @@ INSERT INTO takedown_marks (mark)
 CREATE INDEX profiles_unusual ON profiles (user_key)
   WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
 
--- What the lists of each family are called. A program with another variant adds its name, with lists for all users.
-CREATE TABLE list_names (
-  family text NOT NULL,
-  collection text NOT NULL,
-  PRIMARY KEY (family, collection)
-);
-INSERT INTO list_names VALUES ('microblog', 'posts'), ('portfolio', 'Shots'), ('portfolio', 'Posts');
+-- Which fields records have, and what lists are called. A program with others brings all records and lists to its own
+-- (src/stores/sql/shape.ts).
+ALTER TABLE vitrine ADD COLUMN shape text NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}';
 
 -- How many records there are of each kind.
 CREATE TABLE counts (
@@ -68,6 +64,6 @@ BEGIN
     SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
     FROM pg_class, aclexplode(relacl) WHERE oid = 'items'::regclass AND privilege_type = 'SELECT'
   LOOP
-    EXECUTE 'GRANT SELECT ON takedown_marks, list_names, counts, media_doubts TO ' || reader;
+    EXECUTE 'GRANT SELECT ON takedown_marks, counts, media_doubts TO ' || reader;
   END LOOP;
 END $$;

@@ -11,8 +11,8 @@ import { importFiles } from '../../src/import/import.ts';
 import { watchSaves } from '../../src/import/watch-files.ts';
 import { openArchive, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
-import { STORED_NAMES } from '../../src/stores/sql/list-names.ts';
 import { listMigrations } from '../../src/stores/sql/migrations.ts';
+import { SHAPE } from '../../src/stores/sql/shape.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { runMirror } from '../../src/tools/mirror/mirror.ts';
 import { type Delivery, notifySubscribers } from '../../src/tools/notify/notify.ts';
@@ -118,8 +118,7 @@ function createPools(databases: readonly Database[], step: Step) {
       const { generation } = database;
       await step(`answer of ${port}`);
       await ask();
-      if (text === STORED_NAMES)
-        return ['microblog posts', 'portfolio Shots', 'portfolio Posts'].map((name) => [name]);
+      if (text === SHAPE) return [];
       const isPoll = text.includes('pg_is_in_recovery');
       return [[`${generation}`, ...(isPoll ? [`${current}`, 't', port === 1 ? 'f' : 't'] : [])]];
     }

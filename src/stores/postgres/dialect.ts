@@ -17,7 +17,6 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     countForPlanner: async (tables, changes = Number.POSITIVE_INFINITY) =>
       changes > WORTH_COUNTING && (await client.query(`ANALYZE ${tables}`)),
     member,
-    memberNames: "(SELECT string_agg(name, ',') FROM json_object_keys(members(record)::json) AS name)",
     bytes: (text) => text,
     hex: (column) => `encode(${column}, 'hex')`,
     hasOthers: (column, ranges) => `${column} ~ '[^${ranges}]'`,

@@ -52,7 +52,7 @@ const insertSql = (family: Family) => `
   AS made (start, length, user_key, collection, owner, etag)
   ${REPLACE_CHANGED}`;
 
-export interface List {
+interface List {
   readonly userKey: string;
   readonly owner: string;
   readonly name: string;
@@ -74,7 +74,7 @@ const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
     return collectionsOf(family).map(makeList);
   });
 
-export async function insertLists(client: pg.Client, family: Family, lists: readonly List[]): Promise<void> {
+async function insertLists(client: pg.Client, family: Family, lists: readonly List[]): Promise<void> {
   const { bytes, starts, lengths } = joinValues(lists.map(({ body }) => body));
   await client.query(insertSql(family), [
     bytes,

@@ -1,41 +1,24 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
 
 import type pg from 'pg';
+import { KINDS, type KindName } from '../../records/kinds.ts';
 import { StoreError } from '../errors.ts';
-import {
-  completeRecords,
-  findLackingFields,
-  refuseLackingFields,
-  refuseUnknownFields,
-  selectView,
-  VIEWS,
-} from '../sql/fields.ts';
-import {
-  ADD_NAME,
-  findLacking,
-  type LackingName,
-  NEW_GENERATION,
-  refuseLacking,
-  renameBody,
-  STORED_NAMES,
-} from '../sql/list-names.ts';
-import { HAS_COPIES } from '../sql/media-statements.ts';
+import { HAS_COPIES, tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import {
+  completeRecord,
+  isShapeDue,
+  refuseNewerShape,
+  refuseOtherShape,
+  reshape,
+  SHAPE,
+} from '../sql/shape.ts';
 import { countRows, type TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
-import {
-  FOR_COMMANDS,
-  firstValue,
-  inTransaction,
-  packLists,
-  packProfiles,
-  queryRows,
-  sqlAdapter,
-} from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, packLists, packProfiles, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
-import { insertLists, type List } from './lists.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
@@ -43,19 +26,13 @@ const LOCK = 0x56495452;
 const MIGRATIONS = listMigrations('postgres');
 export const { refuseUnfit } = MIGRATIONS;
 
-const FIELDS = `
-  SELECT relname || ' ' || attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-  WHERE attrelid IN (${VIEWS.map((view) => `to_regclass('${view}')`)}) AND attnum > 0 ORDER BY attrelid, attnum`;
-
-/** Throws unless the lists and the records are those of this program. `query` returns the rows of a query. */
+/** Throws unless the fields and the lists are those of this program. `query` returns the rows of a query. */
 export async function refuseOtherContents(
   database: string,
   query: (text: string) => Promise<TextRow[]>,
 ): Promise<void> {
-  const fields = (await query(FIELDS)).map(String);
-  refuseUnknownFields(database, fields);
-  refuseLacking(database, (await query(STORED_NAMES)).map(String));
-  refuseLackingFields(database, fields);
+  const [[shape = null] = []] = await query(SHAPE);
+  if (shape !== null) refuseOtherShape(database, shape);
 }
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
@@ -74,7 +51,7 @@ async function migrateLocked(
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   const from = await readSchema(client);
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
-  refuseUnknownFields(`The database at ${name}`, await readFields(client));
+  if (from === MIGRATIONS.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
   for (const { version, sql } of MIGRATIONS.due(from)) {
     onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
@@ -85,61 +62,45 @@ async function migrateLocked(
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
-  await addLists(client, onStep);
-  await addFields(client, onStep);
+  await reshapeDatabase(client, onStep);
   return { from, to: MIGRATIONS.current };
 }
 
-const LISTS_AT_ONCE = 100;
+// Each database has one row in `vitrine`.
+const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;
 
-/** Makes the lists of variants that this program has and the one before had not. */
-async function addLists(client: pg.Client, onStep: StepListener): Promise<void> {
-  const db = sqlAdapter(client);
-  const stored = await Array.fromAsync(db.rows<[string]>(STORED_NAMES));
-  const lacking = findLacking(stored.map(([name]) => name));
-  for (const one of lacking) {
-    onStep(`lists called ${one.name}`, UNKNOWN_SIZE);
-    await copyLists(client, one);
-    await db.run(ADD_NAME, [one.family, one.name]);
-  }
-  if (lacking.length > 0) await client.query(NEW_GENERATION);
-}
-
-const readFields = async (client: pg.Client) => (await queryRows(client, FIELDS)).map(String);
-
-/** Gives records and lists the fields that this program has and the one before had not. */
-async function addFields(client: pg.Client, onStep: StepListener): Promise<void> {
-  const found = findLackingFields(await readFields(client));
-  if (found.length === 0) return;
-  onStep('new fields', UNKNOWN_SIZE);
+async function reshapeDatabase(client: pg.Client, onStep: StepListener): Promise<void> {
+  const stored = await readShape(client);
+  if (!isShapeDue(stored)) return;
+  onStep('new fields and lists', UNKNOWN_SIZE);
   // Imports wait.
   await client.query('SELECT FROM vitrine FOR UPDATE');
   const sql = sqlAdapter(client);
   const hasCopies = (await countRows(sql, HAS_COPIES)) > 0;
   await client.query(`CREATE TEMP TABLE touched (${WORK_TABLES.touched}) ON COMMIT DROP`);
-  for (const lacking of found) {
-    for (const step of completeRecords(lacking, hasCopies, sql)) await step;
+  const steps = reshape(sql, stored, {
+    hasCopies,
+    complete: (kind, before) => completeRecords(client, kind, before),
     // Roles that may read the view may still do so.
-    await client.query(`CREATE OR REPLACE VIEW ${lacking.view} AS ${selectView(lacking, sql.member)}`);
-  }
+    replaceView: (view, query) => client.query(`CREATE OR REPLACE VIEW ${view} AS ${query}`),
+  });
+  for (const step of steps) await step;
   await packProfiles(client);
-  await client.query(NEW_GENERATION);
 }
 
-/** Fills lists with those that the family has under another name. */
-async function copyLists(client: pg.Client, { family, name, source }: LackingName): Promise<void> {
-  const { hex, rows } = sqlAdapter(client);
-  let lists: List[] = [];
-  const stored = rows<[string, string, string, string]>(`
-    SELECT user_key, CAST(owner AS text), etag, ${hex('body')} FROM lists
-    WHERE family = '${family}' AND collection = '${source}'`);
-  for await (const [userKey, owner, etag, body] of stored) {
-    const list = { userKey, owner, name, etag, body: renameBody(Buffer.from(body, 'hex'), name) };
-    if (lists.push(list) < LISTS_AT_ONCE) continue;
-    await insertLists(client, family, lists);
-    lists = [];
+const RECORDS_AT_ONCE = 500;
+
+async function completeRecords(client: pg.Client, kind: KindName, before: readonly string[]): Promise<void> {
+  const [table, { family }] = [tableName(kind), KINDS[kind]];
+  const update = `UPDATE ${table} SET record = made.record
+    FROM unnest($1::bigint[], $2::text[]) AS made (id, record) WHERE family = '${family}' AND ${table}.id = made.id`;
+  const find = `SELECT id, record FROM ${table} WHERE family = '${family}' AND id > $1 ORDER BY id LIMIT ${RECORDS_AT_ONCE}`;
+  for (let last: string | undefined = '0'; last !== undefined; ) {
+    const found: { rows: { id: string; record: string }[] } = await client.query(find, [last]);
+    const records = found.rows.map(({ record }) => completeRecord(record, kind, before));
+    await client.query(update, [found.rows.map(({ id }) => id), records]);
+    last = found.rows.at(-1)?.id;
   }
-  await insertLists(client, family, lists);
 }
 
 const WORDS_AT_ONCE = 1000;

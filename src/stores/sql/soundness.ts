@@ -2,7 +2,6 @@
 import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family, findKind } from '../../records/kinds.ts';
 import { WRONG_COUNTS } from './counts.ts';
-import { forgetOldNames } from './list-names.ts';
 import { SERVED_PROFILE } from './media-statements.ts';
 import { readServedRecord, rebuildLists } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
@@ -145,7 +144,6 @@ export async function repairContents(db: SqlAdapter): Promise<number> {
     const { lists } = await wrongRows(db, family);
     repaired += (await repairProfiles(db, family)) + (await repairLists(db, family, lists));
   }
-  for (const family of FAMILIES) await db.run(forgetOldNames(family));
   return repaired;
 }
 

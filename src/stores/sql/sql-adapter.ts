@@ -17,8 +17,6 @@ export interface SqlAdapter {
   /** Counts the rows of tables for the planner, after so many changes of them, or always. SQLite's does not count. */
   countForPlanner(tables: string, changes?: number): Awaitable<unknown>;
   readonly member: MemberSql;
-  /** The SQL for the names of a record's members, in their order, with commas between them. */
-  readonly memberNames: string;
   /** The SQL for a text as bytes, where the program gets it faster. */
   readonly bytes: (text: string) => string;
   /** The SQL for the bytes of a column as hexadecimal digits. */

@@ -3,7 +3,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { searchWords } from '../../records/search-words.ts';
-import { renameBody } from '../sql/list-names.ts';
 import { isLong, makeBody, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
@@ -17,10 +16,6 @@ export function addFunctions(db: Database): void {
   });
   db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
-  db.function('renamed_body', { deterministic: true }, (body, name) =>
-    // SQL calls it with bodies of lists, which are BLOBs.
-    renameBody(body as Buffer, String(name)),
-  );
   db.function('words_of', { deterministic: true }, (username, name) =>
     searchWords(String(username), String(name)),
   );
@@ -43,7 +38,6 @@ export function sqlAdapter(db: Database): SqlAdapter {
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
-    memberNames: '(SELECT group_concat(key) FROM json_each(record))',
     bytes,
     hex: (column) => `hex(${column})`,
     hasOthers: (column, ranges) => `${column} GLOB '*[^${ranges}]*'`,

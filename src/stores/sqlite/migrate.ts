@@ -1,29 +1,28 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
 
 import type { Database } from 'better-sqlite3';
+import { KINDS } from '../../records/kinds.ts';
 import { NoDataError, StoreError } from '../errors.ts';
-import {
-  completeRecords,
-  findLackingFields,
-  refuseLackingFields,
-  refuseUnknownFields,
-  selectView,
-  VIEWS,
-} from '../sql/fields.ts';
-import { findLacking, NEW_GENERATION, refuseLacking, STORED_NAMES } from '../sql/list-names.ts';
-import { HAS_COPIES } from '../sql/media-statements.ts';
+import { HAS_COPIES, tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import {
+  completeRecord,
+  isShapeDue,
+  refuseNewerShape,
+  refuseOtherShape,
+  reshape,
+  SHAPE,
+} from '../sql/shape.ts';
 import { sqlAdapter } from './dialect.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
 const MIGRATIONS = listMigrations('');
 
+const isCurrent = (db: Database) => readSchema(db) === MIGRATIONS.current;
+
 /** Whether the file needs migrations, lists of a new variant, or new fields. */
-export const isMigrationDue = (db: Database) =>
-  readSchema(db) !== MIGRATIONS.current ||
-  findLacking(readNames(db)).length > 0 ||
-  findLackingFields(readFields(db)).length > 0;
+export const isMigrationDue = (db: Database) => !isCurrent(db) || isShapeDue(readShape(db));
 
 /** All that is due, in one transaction: if a part fails, the file stays as it was. */
 export function migrate(db: Database, onStep: (name: string) => void): MigrationResult {
@@ -36,50 +35,31 @@ export function migrate(db: Database, onStep: (name: string) => void): Migration
         db.pragma(`application_id = ${APPLICATION_ID}`);
         db.pragma(`user_version = ${version}`);
       }
-      addLists(db);
-      addFields(db, onStep);
+      if (isShapeDue(readShape(db))) reshapeFile(db, onStep);
       return { from, to: MIGRATIONS.current };
     })
     .immediate();
 }
 
-const COPY_LISTS = `
-  INSERT INTO lists (family, user_key, collection, owner, etag, body)
-  SELECT family, user_key, ?2, owner, etag, renamed_body(body, ?2) FROM lists WHERE family = ?1 AND collection = ?3`;
+// Each file has one row in `vitrine`.
+const readShape = (db: Database) => db.prepare<[], string>(SHAPE).pluck().get() as string;
 
-const readNames = (db: Database) => db.prepare<[], string>(STORED_NAMES).pluck().all();
-
-/** Makes the lists of variants that this program has and the one before had not. */
-function addLists(db: Database): void {
-  const lacking = findLacking(readNames(db));
-  for (const { family, name, source } of lacking) {
-    db.prepare(COPY_LISTS).run({ 1: family, 2: name, 3: source });
-    db.prepare('INSERT INTO list_names VALUES (?, ?)').run(family, name);
-  }
-  if (lacking.length > 0) db.exec(NEW_GENERATION);
-}
-
-const FIELDS = VIEWS.map((view) => `SELECT '${view} ' || name FROM pragma_table_info('${view}')`).join(
-  ' UNION ALL ',
-);
-
-const readFields = (db: Database) => db.prepare<[], string>(FIELDS).pluck().all();
-
-/** Gives records and lists the fields that this program has and the one before had not. */
-function addFields(db: Database, onStep: (name: string) => void): void {
-  const found = findLackingFields(readFields(db));
-  if (found.length === 0) return;
-  onStep('new fields');
-  const sql = sqlAdapter(db);
+function reshapeFile(db: Database, onStep: (name: string) => void): void {
+  onStep('new fields and lists');
   const hasCopies = db.prepare(HAS_COPIES).pluck().get() === 1;
   db.exec(`CREATE TEMP TABLE touched (${WORK_TABLES.touched})`);
-  for (const lacking of found) {
-    // Here each step is done when it is there.
-    for (const _ of completeRecords(lacking, hasCopies, sql));
-    const { view } = lacking;
-    db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${selectView(lacking, sql.member)}`);
-  }
-  db.exec(`DROP TABLE temp.touched; ${NEW_GENERATION}`);
+  const steps = reshape(sqlAdapter(db), readShape(db), {
+    hasCopies,
+    complete(kind, before) {
+      db.function('completed', (record) => completeRecord(String(record), kind, before));
+      const update = `UPDATE ${tableName(kind)} SET record = completed(record) WHERE family = ?`;
+      db.prepare(update).run(KINDS[kind].family);
+    },
+    replaceView: (view, query) => db.exec(`DROP VIEW IF EXISTS ${view}; CREATE VIEW ${view} AS ${query}`),
+  });
+  // Here each step is done when it is there.
+  for (const _ of steps);
+  db.exec('DROP TABLE temp.touched');
 }
 
 export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));
@@ -95,7 +75,7 @@ export function refuseForeign(db: Database, path: string): void {
   if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !isEmpty))
     throw new StoreError(`${path} is a database of another program.`);
   MIGRATIONS.refuseUnknown(path, readSchema(db));
-  refuseUnknownFields(path, readFields(db));
+  if (isCurrent(db)) refuseNewerShape(path, readShape(db));
 }
 
 /** Throws a sentence unless the file has the current schema. */
@@ -103,8 +83,7 @@ export function refuseUnfit(db: Database, path: string): void {
   refuseForeign(db, path);
   if (hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
   MIGRATIONS.refuseUnfit(path, readSchema(db));
-  refuseLacking(path, readNames(db));
-  refuseLackingFields(path, readFields(db));
+  refuseOtherShape(path, readShape(db));
 }
 
 export const unimported = (path: string) =>
