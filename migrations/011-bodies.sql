@@ -1,9 +1,7 @@
--- Lists are stored as they are sent, and in no other form: a body for each name that the lists of a family have. Profiles
--- have whole gzip bodies as well. packed_of() and body_of() are functions of the program (src/stores/sql/packing.ts).
+-- Lists are stored as they are sent, and in no other form: a body for each name that the lists of a family have. body_of() is
+-- a function of the program (src/stores/sql/packing.ts).
 
 DROP INDEX profiles_unpacked;
-UPDATE profiles SET packed = packed_of(coalesce(served, record))
-WHERE packed IS NOT NULL OR octet_length(coalesce(served, record)) >= 1024;
 
 ALTER TABLE lists RENAME TO lists_9;
 

@@ -1,7 +1,7 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 
 import type pg from 'pg';
-import { type MemberSql, SERVED_PROFILE } from '../sql/media-statements.ts';
+import type { MemberSql } from '../sql/media-statements.ts';
 import { PACKED_FROM, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { storeLists } from './lists.ts';
@@ -77,44 +77,26 @@ export async function inTransaction<T>(
   }
 }
 
-// PostgreSQL has no gzip: profiles that a change has stored as text are compressed at its end, in its transaction.
-
 interface Unpacked {
   readonly row: string;
   readonly at: string;
   readonly text: string;
 }
 
-interface PackedTable {
-  readonly find: string;
-  readonly store: string;
-}
+/** Lists as migration 9 leaves them: PostgreSQL has no gzip. */
+const FIND_UNPACKED = `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
+  WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`;
+const STORE_PACKED = `UPDATE lists SET body = substr($1::bytea, start, length)
+  FROM unnest($2::integer[], $3::integer[], $4::tid[]) AS made (start, length, row) WHERE ctid = made.row`;
 
-const MADE = 'unnest($2::integer[], $3::integer[], $4::tid[]) AS made (start, length, row)';
-
-/** As in the index of the migrations, which holds only what is to be compressed. */
-const PROFILES: PackedTable = {
-  find: `SELECT ctid AS row, id AS at, ${SERVED_PROFILE} AS text FROM profiles
-    WHERE packed IS NULL AND octet_length(${SERVED_PROFILE}) >= ${PACKED_FROM} AND id >= $1 ORDER BY id LIMIT 16`,
-  store: `UPDATE profiles SET packed = substr($1::bytea, start, length) FROM ${MADE} WHERE ctid = made.row`,
-};
-/** As migration 9 leaves them. */
-const LISTS: PackedTable = {
-  find: `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
-    WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`,
-  store: `UPDATE lists SET body = substr($1::bytea, start, length) FROM ${MADE} WHERE ctid = made.row`,
-};
-
-export const packProfiles = (client: pg.Client) => packRows(client, PROFILES);
-export const packLists = (client: pg.Client) => packRows(client, LISTS);
-
-async function packRows(client: pg.Client, { find, store }: PackedTable): Promise<void> {
+export async function packLists(client: pg.Client): Promise<void> {
   // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
   let last: string | undefined = '0';
   while (last !== undefined) {
-    const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(find, [last]);
+    const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(FIND_UNPACKED, [last]);
     last = rows.at(-1)?.at;
     const { bytes, starts, lengths } = joinValues(rows.map(({ text }) => pack(text)));
-    if (rows.length > 0) await client.query(store, [bytes, starts, lengths, rows.map(({ row }) => row)]);
+    if (rows.length > 0)
+      await client.query(STORE_PACKED, [bytes, starts, lengths, rows.map(({ row }) => row)]);
   }
 }

@@ -17,7 +17,7 @@ import {
 import { countRows, type TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
-import { FOR_COMMANDS, firstValue, inTransaction, packLists, packProfiles, sqlAdapter } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, packLists, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -55,10 +55,7 @@ async function migrateLocked(
   for (const { version, sql } of MIGRATIONS.due(from)) {
     onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
-    if (version === 9) {
-      await packProfiles(client);
-      await packLists(client);
-    }
+    if (version === 9) await packLists(client);
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
@@ -85,7 +82,6 @@ async function reshapeDatabase(client: pg.Client, onStep: StepListener): Promise
     replaceView: (view, query) => client.query(`CREATE OR REPLACE VIEW ${view} AS ${query}`),
   });
   for (const step of steps) await step;
-  await packProfiles(client);
 }
 
 const RECORDS_AT_ONCE = 500;

@@ -32,11 +32,10 @@ import { member, sqlAdapter } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 
-// $3: what the client knows. If it has the text, that is neither read nor sent. $4: whether the packed text is wanted.
+// $3: what the client knows. If it has the text, that is neither read nor sent.
 const PROFILE = {
   name: 'profile',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) > 0 THEN NULL WHEN $4 AND packed IS NOT NULL THEN packed
-      ELSE convert_to(${SERVED_PROFILE}, 'UTF8') END, $4 AND packed IS NOT NULL
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN convert_to(${SERVED_PROFILE}, 'UTF8') END, false
     FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
 };
 const IS_PACKED = String.raw`substr(body, 1, 1) = '\x1f'`;
@@ -192,8 +191,8 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
         () => undefined,
       ),
     hosts: hosts.states,
-    profile: (family, userKey, { known = '', gzip = false } = {}) =>
-      find({ ...PROFILE, values: [family, userKey, known, gzip] }, gzip),
+    profile: (family, userKey, { known = '' } = {}) =>
+      find({ ...PROFILE, values: [family, userKey, known] }, false),
     items: (family, userKey, collection, { known = '', gzip = false } = {}) =>
       find({ ...ITEMS, values: [family, userKey, known, collection] }, gzip),
     isTakenDown: async (family, userKey) =>

@@ -9,7 +9,7 @@ import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { FOR_COMMANDS, firstValue, inTransaction, packProfiles, queryRows, sqlAdapter } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, queryRows, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 import { migrate, readSchema, refuseOtherContents, refuseUnfit } from './migrate.ts';
@@ -47,9 +47,7 @@ function writerOn(connection: HostConnection): Writer {
     describeErrors(name, () =>
       inTransaction(client, BEGIN, async () => {
         await lockWriters(client);
-        const result = await action(sqlAdapter(client));
-        await packProfiles(client);
-        return result;
+        return await action(sqlAdapter(client));
       }),
     );
   return createWriter({
@@ -121,8 +119,6 @@ async function finish(
     onStep('index of ids');
     await client.query('ALTER TABLE items ADD PRIMARY KEY (family, id)');
   }
-  onStep('compressing profiles');
-  if (commits) await packProfiles(client);
   onStep('statistics');
   await db.countForPlanner('items, lists, words', changes);
   onStep(commits ? 'to the disk' : 'undoing the trial');

@@ -4,7 +4,6 @@
 // import could scan a whole table.
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../../records/kinds.ts';
 import { collectionsOf } from '../../variants.ts';
-import { PACKED_FROM } from './packing.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
 export const STAGED_COLUMNS = [
@@ -168,9 +167,6 @@ const countStatements = (table: string, order: string, family: Family, kind: num
 /** How staged rows of one kind become rows of its table. */
 export type KindStatements = ReturnType<typeof itemStatements>;
 
-/** Texts that are too short are not handed to the program, which costs three times as much. */
-export const PACKED = `CASE WHEN octet_length(text) >= ${PACKED_FROM} THEN packed_of(text) END`;
-
 function profileStatements(family: Family, kind: number, served: string): KindStatements {
   const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
@@ -179,15 +175,15 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
     UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (${CHANGED})
     AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
   const insert = (source: string) => `
-    INSERT INTO profiles (family, id, user_key, words, etag, record, served, packed)
-    SELECT '${family}', id, user_key, words, etag_of(text), record, nullif(text, record), ${PACKED} FROM (
+    INSERT INTO profiles (family, id, user_key, words, etag, record, served)
+    SELECT '${family}', id, user_key, words, etag_of(text), record, nullif(text, record) FROM (
       SELECT staged.id, user_key, words, record, ${served} AS text FROM ${source} ORDER BY staged.id) AS built`;
   const columns = `
-    SELECT ${PACKED}, user_key, words, etag_of(text), record, nullif(text, record) FROM (
+    SELECT user_key, words, etag_of(text), record, nullif(text, record) FROM (
       SELECT user_key, words, record, ${served} AS text FROM staged
       WHERE kind = ${kind} AND staged.id = profiles.id) AS built`;
   const update = `
-    UPDATE profiles SET (packed, user_key, words, etag, record, served) = (${columns})
+    UPDATE profiles SET (user_key, words, etag, record, served) = (${columns})
     WHERE family = '${family}' AND id IN (${CHANGED})`;
   return {
     ...countStatements('profiles', 'id', family, kind),

@@ -20,7 +20,7 @@ export function pack(text: string | Buffer): Buffer {
 const SMALL_WINDOW = 13;
 const SMALL = { windowBits: SMALL_WINDOW, memLevel: 6, chunkSize: 4096 };
 
-export const isLong = (text: string | Buffer) => Buffer.byteLength(text) >= PACKED_FROM;
+const isLong = (text: string | Buffer) => Buffer.byteLength(text) >= PACKED_FROM;
 
 /** A body as it is stored. No JSON text begins with the byte that gzip begins with. */
 export const makeBody = (text: string | Buffer): Buffer => (isLong(text) ? pack(text) : Buffer.from(text));

@@ -7,7 +7,7 @@ import { collectionsOf } from '../../variants.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Awaitable } from '../reader.ts';
 import { type MemberSql, servedRecord, tableName } from './media-statements.ts';
-import { listStatements, PACKED } from './merge-statements.ts';
+import { listStatements } from './merge-statements.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 import { parseRecord } from './wrong-records.ts';
 
@@ -87,8 +87,8 @@ export function* reshape(
   }
   for (const family of FAMILIES) {
     yield db.run(
-      `UPDATE profiles SET (served, etag, packed) = (
-         SELECT nullif(text, record), etag_of(text), ${PACKED}
+      `UPDATE profiles SET (served, etag) = (
+         SELECT nullif(text, record), etag_of(text)
          FROM (SELECT ${served(findKind(family, 'profile'))} AS text) AS built) WHERE family = '${family}'`,
     );
     yield db.run('DELETE FROM touched');

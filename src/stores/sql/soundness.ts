@@ -5,7 +5,7 @@ import { WRONG_COUNTS } from './counts.ts';
 import { SERVED_PROFILE } from './media-statements.ts';
 import { readServedRecord, rebuildLists } from './merge.ts';
 import { listOfProfile, selectNames } from './merge-statements.ts';
-import { isLong, PACKED_FROM, readBody } from './packing.ts';
+import { readBody } from './packing.ts';
 import type { Rows, SqlAdapter, TextRow } from './sql-adapter.ts';
 import { findUnsearchable } from './word-statements.ts';
 import { findWrongRecords } from './wrong-records.ts';
@@ -72,13 +72,8 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
   ].filter((fault) => fault !== undefined);
 }
 
-/** The answers that are stored as they are sent and are not those of the text: table, id of the user, family, name. */
-async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[string, string, string, string]> {
-  const profiles = `SELECT CAST(id AS text), user_key, ${db.hex('packed')}, ${SERVED_PROFILE} FROM profiles
-    WHERE family = '${family}' AND (packed IS NOT NULL OR octet_length(${SERVED_PROFILE}) >= ${PACKED_FROM})`;
-  for await (const [id, key, packed, text] of db.rows<[string, string, string | null, string]>(profiles))
-    if (!isLong(text) || readBody(Buffer.from(packed ?? '', 'hex')) !== text)
-      yield [family, key, 'profiles', id];
+/** The lists with another body than that of their ETag: family, name and id of the user. */
+async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[string, string, string]> {
   const lists = `SELECT CAST(owner AS text), user_key, ${db.hex('body')}, collection, etag FROM lists
     WHERE family = '${family}'`;
   for await (const [id, key, body, collection, etag] of db.rows<[string, string, string, string, string]>(
@@ -87,7 +82,7 @@ async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[strin
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
     if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
-      yield [family, key, 'lists', id];
+      yield [family, key, id];
   }
 }
 
@@ -161,7 +156,7 @@ export async function repairListed(db: SqlAdapter): Promise<number> {
 async function repairProfiles(db: SqlAdapter, family: Family, users = ''): Promise<number> {
   const served = await readServedRecord(db, findKind(family, 'profile'));
   return await db.run(
-    `UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served}), packed = packed_of(${served})
+    `UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served})
      WHERE family = '${family}' ${users} AND ${isProfileWrong(served)}`,
   );
 }
@@ -184,8 +179,7 @@ export async function repairBodies(db: SqlAdapter): Promise<number> {
   for (const family of FAMILIES) {
     await db.run('DELETE FROM touched');
     const wrong = await Array.fromAsync(findWrongBodies(db, family));
-    for (const [, , table, id] of wrong)
-      await db.run(table === 'lists' ? TOUCH : `${PACK} WHERE family = '${family}' AND id = $1`, [id]);
+    for (const [, , id] of wrong) await db.run(TOUCH, [id]);
     await replaceLists(db, family);
     repaired += wrong.length;
   }
@@ -193,4 +187,3 @@ export async function repairBodies(db: SqlAdapter): Promise<number> {
 }
 
 const TOUCH = 'INSERT INTO touched VALUES ($1) ON CONFLICT DO NOTHING';
-const PACK = `UPDATE profiles SET packed = packed_of(${SERVED_PROFILE})`;

@@ -3,7 +3,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { searchWords } from '../../records/search-words.ts';
-import { isLong, makeBody, pack } from '../sql/packing.ts';
+import { makeBody } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
 import { madeEtags } from '../steps.ts';
@@ -14,7 +14,6 @@ export function addFunctions(db: Database): void {
     Atomics.add(madeEtags, 0, 1);
     return computeEtag(text);
   });
-  db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
   db.function('words_of', { deterministic: true }, (username, name) =>
     searchWords(String(username), String(name)),

@@ -70,8 +70,7 @@ const find = (table: string, isPacked: string, body: string) => `
   SELECT etag, ${isPacked}, CASE WHEN instr(?, etag) THEN NULL ELSE ${body} END
   FROM ${table} WHERE family = ? AND user_key = ?`;
 const PROFILE = `CAST(${SERVED_PROFILE} AS BLOB)`;
-const FIND_PLAIN = find('profiles', '0', PROFILE);
-const FIND_PACKED = find('profiles', 'packed IS NOT NULL', `coalesce(packed, ${PROFILE})`);
+const FIND_PROFILE = find('profiles', '0', PROFILE);
 const FIND_LIST = `${find('lists', "body < x'20'", 'body')} AND collection = ?`;
 
 // `+?` and `? + 0`: SQLite looks at the value of a bare `LIMIT ?`, or of `family = ?` where rows are ordered or tables joined,
@@ -147,8 +146,7 @@ function createReader(db: OpenDatabase, path: string): SqliteReader {
 type AnswerRow = [etag: string, isPacked: 0 | 1, body: Buffer | null];
 
 function prepareLookups(db: OpenDatabase, beginRead: () => void) {
-  const plainProfile = db.prepare<string[], AnswerRow>(FIND_PLAIN).raw();
-  const packedProfile = db.prepare<string[], AnswerRow>(FIND_PACKED).raw();
+  const found = db.prepare<string[], AnswerRow>(FIND_PROFILE).raw();
   const list = db.prepare<string[], AnswerRow>(FIND_LIST).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
 
@@ -164,8 +162,8 @@ function prepareLookups(db: OpenDatabase, beginRead: () => void) {
     return answerWith(etag, body, isPacked === 1, gzip);
   }
 
-  const profile = (family: Family, userKey: string, { known = '', gzip = false }: LookupOptions = {}) =>
-    read(gzip ? packedProfile : plainProfile, [known, family, userKey], gzip);
+  const profile = (family: Family, userKey: string, { known = '' }: LookupOptions = {}) =>
+    read(found, [known, family, userKey], false);
 
   const items = (
     family: Family,
