@@ -18,7 +18,6 @@ import {
   readGeneration,
   readPending,
 } from './sql/changes.ts';
-import { repairCounts } from './sql/counts.ts';
 import { type FetchEnd, finishFetch } from './sql/fetches.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
@@ -33,12 +32,11 @@ import {
 import type { MeasuredCopy } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
-import { repairBodies, repairContents } from './sql/soundness.ts';
+import { repairAll } from './sql/soundness.ts';
 import type { Change, SqlAdapter } from './sql/sql-adapter.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
 import { type CopiesStep, type RemoveFiles, removeUnnamed } from './sql/unnamed-copies.ts';
-import { FILL_WORDS, repairWords } from './sql/word-statements.ts';
 import { noStep, type ShareListener, type StepListener } from './steps.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
@@ -63,9 +61,6 @@ export interface TakedownOptions {
   /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
   readonly keepNames?: boolean;
 }
-
-const repairAll = async (db: SqlAdapter) =>
-  (await repairWords(db)) + (await repairContents(db)) + (await repairBodies(db)) + (await repairCounts(db));
 
 export function createWriter(store: StoreAccess) {
   const { load, close, change } = store;
@@ -204,8 +199,6 @@ export async function importStaged(db: SqlAdapter, options: LoadOptions, ending:
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,
     0,
   );
-  onStep('words of names');
-  if ((await readGeneration(db)) === 0) await db.run(FILL_WORDS);
   onStep('changes');
   // The first import counts even when it was empty: with it the database is ready to be served.
   await advance(db, changes > 0 ? 'true' : 'generation = 0');

@@ -86,11 +86,9 @@ test('an import names the steps of its writing', async () => {
     'owners of shots',
     'shots',
     'lists of shots',
-    'words of names',
     'changes',
     'index of ids',
     'to the disk',
-    'looking for moved rows',
   ]);
 });
 
@@ -157,10 +155,7 @@ test('media prune names its steps', async () => {
   await writer.saveOriginals([copy], '');
   await writer.close();
   const steps = await shown(['media', 'prune', '--database-url', url]);
-  expect(steps.slice(-2)).toEqual([
-    'looking for pictures in records',
-    'forgetting copies that no record names',
-  ]);
+  expect(steps.at(-1)).toBe('forgetting copies that no record names');
 });
 
 test('purge names its steps', async () => {

@@ -53,7 +53,7 @@ test('a server names the command that adds it, and serves it after that', async 
 });
 
 const ANSWERS = [
-  'SELECT family, id, etag, served, packed FROM profiles ORDER BY family, id',
+  'SELECT family, id, etag, served FROM profiles ORDER BY family, id',
   'SELECT family, owner, collection, etag, body FROM lists ORDER BY family, owner, collection',
 ];
 

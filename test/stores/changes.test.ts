@@ -280,7 +280,7 @@ test('a takedown while names of another are erased keeps its own until they are 
       writer.takeDown([{ family: 'microblog', kind: 'user', value }], { keepNames: true }),
     );
   await takeDown('ada');
-  using db = openForWriting(path);
+  using db = await openForWriting(path);
   const writer = createWriter({
     load: () => Promise.reject(),
     adapter: sqlAdapter(db),
@@ -341,7 +341,7 @@ test('of more than 100,000 changes the older half goes', async () => {
     url,
     `
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100001)
-    INSERT INTO changes (family, user_key, list) SELECT 'microblog', 'user' || n, generation - (SELECT max(n) FROM numbers) + n FROM vitrine, numbers;
+    INSERT INTO changes (family, user_key, list, generation) SELECT 'microblog', 'user' || n, generation - (SELECT max(n) FROM numbers) + n, generation - (SELECT max(n) FROM numbers) + n FROM vitrine, numbers;
     INSERT INTO generations SELECT generation - 60000 FROM vitrine;
     INSERT INTO generations SELECT generation - 40000 FROM vitrine`,
   );

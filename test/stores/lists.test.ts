@@ -39,19 +39,19 @@ test.each([4, 5, 9, 12])('a file of schema %i is migrated without changing its d
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^vitrine: .*older schema \(\d+, wanted 17\): run `vitrine migrate`.*\n$/),
+      expect.stringMatching(/^vitrine: .*older schema \(\d+, wanted 13\): run `vitrine migrate`.*\n$/),
     ]);
   }
   const traces = `${url} was written by a version before 1.3, which left deleted data in unused space: \`vitrine migrate --compact\` erases that once and for all.\n`;
   expect(await done(['migrate', '--database-url', url])).toBe(
-    `${url} was migrated from schema ${version} to schema 17\n${traces}`,
+    `${url} was migrated from schema ${version} to schema 13\n${traces}`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 17 already\n${traces}`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 13 already\n${traces}`);
   expect(statSync(`${url}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
   expect(await done(['migrate', '--compact', '--database-url', url])).toBe(
-    `${url} has schema 17 already\nit was written anew, without unused space\n`,
+    `${url} has schema 13 already\nit was written anew, without unused space\n`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 17 already\n`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 13 already\n`);
   await expectSame(url, records);
   const server = await serveHere({ DATABASE_URL: url });
   expect((await ask(server, '/readyz')).status).toBe(200);

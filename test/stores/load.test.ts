@@ -259,7 +259,7 @@ describeSqlite('SQLite files', () => {
 
   const uncommitted = `
     import { openWriter } from ${JSON.stringify(join(ROOT, 'src/stores/sqlite/write.ts'))};
-    const writer = openWriter(process.argv[1]);
+    const writer = await openWriter(process.argv[1]);
     const options = { replace: false, skipInvalid: true, onMisfit: () => process.kill(process.pid, 'SIGKILL') };
     const load = await writer.load(options);
     const row = { kind: 'microblog profile', userKey: 'one', words: '[]', owner: '', date: '', record: '{}' };

@@ -18,6 +18,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
       changes > WORTH_COUNTING && (await client.query(`ANALYZE ${tables}`)),
     member,
     bytes: (text) => text,
+    each: (array) => `LATERAL json_array_elements_text(${array}::json)`,
     hex: (column) => `encode(${column}, 'hex')`,
     hasOthers: (column, ranges) => `${column} ~ '[^${ranges}]'`,
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',

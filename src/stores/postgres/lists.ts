@@ -4,20 +4,21 @@ import type pg from 'pg';
 import { computeEtag } from '../../records/etag.ts';
 import type { Family } from '../../records/kinds.ts';
 import { collectionsOf } from '../../variants.ts';
-import { REPLACE_CHANGED, selectListed } from '../sql/merge-statements.ts';
+import { REPLACE, selectListed } from '../sql/merge-statements.ts';
 import { makeBody } from '../sql/packing.ts';
 import { madeEtags } from '../steps.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 
-type Listed = readonly [userKey: string, owner: string, items: string];
+type Listed = readonly [userKey: string, owner: string, items: string, stored: string | null];
 
 /** Characters that are read at a time. The list of one user may have a million. */
 const CHUNK = 256 * 1024;
 const MOST_ROWS = 500;
 const FIRST_ROWS = 16;
 
-/** Stores the lists of `touched`, inside the caller's transaction. */
-export async function storeLists(client: pg.Client, family: Family, served: string): Promise<void> {
+/** Stores the lists of `touched` that differ; of how many users. Inside the caller's transaction. */
+export async function storeLists(client: pg.Client, family: Family, served: string): Promise<number> {
+  let users = 0;
   await client.query(`DECLARE listed NO SCROLL CURSOR FOR ${selectListed(family, served)} ORDER BY id`);
   let rows = await fetchListed(client, FIRST_ROWS);
   while (rows.length > 0) {
@@ -25,14 +26,17 @@ export async function storeLists(client: pg.Client, family: Family, served: stri
     const next = fetchListed(client, countNext(rows));
     // It is thrown by the next round.
     next.catch(() => {});
-    await insertLists(client, family, makeLists(family, rows));
+    const lists = makeLists(family, rows);
+    if (lists.length > 0) await insertLists(client, family, lists);
+    users += lists.length / collectionsOf(family).length;
     rows = await next;
   }
   await client.query('CLOSE listed');
+  return users;
 }
 
 async function fetchListed(client: pg.Client, count: number): Promise<Listed[]> {
-  const { rows } = await client.query<[string, string, string]>({
+  const { rows } = await client.query<[string, string, string, string | null]>({
     text: `FETCH ${count} FROM listed`,
     rowMode: 'array',
   });
@@ -50,7 +54,7 @@ const insertSql = (family: Family) => `
   SELECT '${family}', user_key, collection, owner, etag, substr($1::bytea, start, length)
   FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::text[])
   AS made (start, length, user_key, collection, owner, etag)
-  ${REPLACE_CHANGED}`;
+  ${REPLACE}`;
 
 interface List {
   readonly userKey: string;
@@ -61,9 +65,10 @@ interface List {
 }
 
 const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
-  rows.flatMap(([userKey, owner, items]) => {
+  rows.flatMap(([userKey, owner, items, stored]) => {
     const etag = computeEtag(items);
     Atomics.add(madeEtags, 0, 1);
+    if (etag === stored) return [];
     const makeList = (name: string) => ({
       userKey,
       owner,

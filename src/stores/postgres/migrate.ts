@@ -3,18 +3,20 @@
 import type pg from 'pg';
 import { KINDS, type KindName } from '../../records/kinds.ts';
 import { StoreError } from '../errors.ts';
-import { HAS_COPIES, tableName } from '../sql/media-statements.ts';
+import { deriveEverything } from '../sql/derive.ts';
+import { tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import {
   completeRecord,
   isShapeDue,
+  NEW_GENERATION,
   refuseNewerShape,
   refuseOtherShape,
   reshape,
   SHAPE,
 } from '../sql/shape.ts';
-import { countRows, type TextRow } from '../sql/sql-adapter.ts';
+import type { TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
 import { FOR_COMMANDS, firstValue, inTransaction, packLists, sqlAdapter } from './dialect.ts';
@@ -52,6 +54,16 @@ async function migrateLocked(
   const from = await readSchema(client);
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
   if (from === MIGRATIONS.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
+  if (from === 0)
+    await client.query(`${MIGRATIONS.schema()}; UPDATE vitrine SET schema = ${MIGRATIONS.current}`);
+  else await migrateTables(client, from, onStep);
+  const hasOtherShape = isShapeDue(await readShape(client));
+  if ((from > 0 && from < MIGRATIONS.current) || hasOtherShape)
+    await deriveAgain(client, hasOtherShape, onStep);
+  return { from, to: MIGRATIONS.current };
+}
+
+async function migrateTables(client: pg.Client, from: number, onStep: StepListener): Promise<void> {
   for (const { version, sql } of MIGRATIONS.due(from)) {
     onStep(`migration ${version}`, UNKNOWN_SIZE);
     await client.query(sql());
@@ -59,29 +71,28 @@ async function migrateLocked(
     if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
-  await reshapeDatabase(client, onStep);
-  return { from, to: MIGRATIONS.current };
 }
 
 // Each database has one row in `vitrine`.
 const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;
 
-async function reshapeDatabase(client: pg.Client, onStep: StepListener): Promise<void> {
-  const stored = await readShape(client);
-  if (!isShapeDue(stored)) return;
-  onStep('new fields and lists', UNKNOWN_SIZE);
+/** The records come first, then all that follows from them. */
+async function deriveAgain(client: pg.Client, hasOtherShape: boolean, onStep: StepListener): Promise<void> {
+  onStep('what follows from the records', UNKNOWN_SIZE);
   // Imports wait.
   await client.query('SELECT FROM vitrine FOR UPDATE');
   const sql = sqlAdapter(client);
-  const hasCopies = (await countRows(sql, HAS_COPIES)) > 0;
-  await client.query(`CREATE TEMP TABLE touched (${WORK_TABLES.touched}) ON COMMIT DROP`);
-  const steps = reshape(sql, stored, {
-    hasCopies,
+  const steps = reshape(sql, await readShape(client), {
     complete: (kind, before) => completeRecords(client, kind, before),
     // Roles that may read the view may still do so.
     replaceView: (view, query) => client.query(`CREATE OR REPLACE VIEW ${view} AS ${query}`),
   });
   for (const step of steps) await step;
+  for (const [name, columns] of Object.entries(WORK_TABLES))
+    await client.query(`CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`);
+  await deriveEverything(sql);
+  // Caches purge everything.
+  if (hasOtherShape) await client.query(NEW_GENERATION);
 }
 
 const RECORDS_AT_ONCE = 500;

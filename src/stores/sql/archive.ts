@@ -17,7 +17,7 @@ import {
   tableName,
 } from './media-statements.ts';
 import { findFaults } from './soundness.ts';
-import { countRows, firstRow, type Rows, type TextRow } from './sql-adapter.ts';
+import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
 import { ALL_ENTRIES, ALL_MARKS, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
 export interface MediaSummary {
@@ -85,8 +85,6 @@ export function createArchive(
     takedownsMark: () => takedownsMark(db),
     /** The users with answers that changed since a generation. */
     changes: (since: Since, options?: ChangeOptions) => readChangeSet(db, since, options),
-    /** Another number when pages know something else of a copy that was linked before. */
-    measured: () => countRows(db, 'SELECT measured FROM vitrine'),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0] ?? undefined,
     close,

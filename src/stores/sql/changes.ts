@@ -1,5 +1,5 @@
 // The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand.
-// Triggers of the migrations record the changes.
+// derive.ts notes them.
 
 import type { Family } from '../../records/kinds.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
@@ -72,8 +72,8 @@ export const knowsGeneration = async (db: Rows, since: number, current: number):
     (await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) > 0);
 
 /** The SQL for whether a row of `changes` is of this generation or a later one; also of items that are too old for the list. */
-export const wasChanged = (since: number, withOldItems = true) =>
-  `(profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''})`;
+const wasChanged = (since: number, withOldItems = true) =>
+  withOldItems ? `changes.generation >= ${since}` : `(profile >= ${since} OR list >= ${since})`;
 
 /** The SQL for users who are here and changed since a generation. */
 export const selectChanged = (since: number, id = 'profiles.id') => `
@@ -119,26 +119,19 @@ const readChange = ([family, key, username, earlier, profile, list]: ChangeRow):
 export const keepGeneration = (condition: string) => `
   INSERT INTO generations SELECT generation FROM vitrine WHERE generation > 0 AND ${condition} ON CONFLICT DO NOTHING`;
 
-const later = (one: string, other: string) =>
-  `CASE WHEN coalesce(${one}, 0) > coalesce(${other}, 0) THEN ${one} ELSE ${other} END`;
-const LATEST = later(later('profile', 'list'), 'items');
-
 /** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
 export async function boundChanges(db: SqlAdapter): Promise<void> {
-  for (const [table, column] of [
-    ['changes', LATEST],
-    ['generations', 'generation'],
-  ] as const) {
+  for (const table of ['changes', 'generations']) {
     if ((await countRows(db, `SELECT count(*) FROM ${table}`)) <= MOST_CHANGES) continue;
-    const middle = `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`;
+    const middle = `SELECT generation FROM ${table} ORDER BY generation DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`;
     const last = await countRows(db, middle);
-    await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${last}`);
+    await db.run(`DELETE FROM changes WHERE generation <= ${last}`);
     await db.run(`DELETE FROM generations WHERE generation <= ${last}`);
   }
 }
 
 /**
- * Whether a row of `changes` has a name that no profile has: triggers have noted how it was written. As a count, so that
+ * Whether a row of `changes` has a name that no profile has, and how it was written. As a count, so that
  * PostgreSQL looks the name up, and does not read all profiles.
  */
 const IS_FORMER_NAME = `username IS NOT NULL AND (

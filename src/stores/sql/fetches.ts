@@ -3,9 +3,7 @@
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { markDelivered, readDelivered, readGeneration, selectChanged } from './changes.ts';
 import { relink } from './media.ts';
-import { clearNamed, fileNames } from './media-names.ts';
-import { MEDIA_URL } from './media-statements.ts';
-import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 /** Its names among the subscribers: fetches of all files look at more addresses. */
 const FETCH = 'media fetch';
@@ -53,7 +51,7 @@ export const missingOriginals = (files: boolean) => `
   SELECT url, file, bytes, reason, refused FROM media WHERE coalesce(file, refused) IS NULL AND EXISTS (
     SELECT 1 FROM media_names WHERE media_names.url = media.url${files ? '' : ' AND is_file = 0'})`;
 
-export interface FetchEnd extends Pick<FetchStart, 'since'> {
+export interface FetchEnd {
   /** What records name copies by. */
   readonly mediaUrl: string;
   readonly files: boolean;
@@ -61,21 +59,20 @@ export interface FetchEnd extends Pick<FetchStart, 'since'> {
   readonly whole?: { readonly generation: number; readonly asked: readonly string[] } | undefined;
 }
 
+/** Who was noted as changed while copies were measured, before there is a generation of it. */
+const NOTED = 'SELECT count(*) FROM changes CROSS JOIN vitrine WHERE changes.generation = vitrine.generation';
 const HAS_FILES = "SELECT count(*) FROM (SELECT 1 FROM media WHERE file > '' LIMIT 1) AS one";
 
 /** Links what was copied; how much that rebuilt. `advance` gives the data a new generation. */
 export async function finishFetch(
   db: SqlAdapter,
-  { since, mediaUrl, files, whole }: FetchEnd,
+  { mediaUrl, files, whole }: FetchEnd,
   advance: () => Promise<void>,
 ): Promise<number> {
   const before = await readGeneration(db);
-  await fileNames(db);
-  await clearNamed(db);
-  const isPartial = since !== undefined && ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
-  if (isPartial) await listUnlinked(db);
   const hasFiles = (await countRows(db, HAS_FILES)) > 0;
-  const relinked = hasFiles ? await relink(db, mediaUrl, advance, isPartial) : 0;
+  const relinked = hasFiles ? await relink(db, mediaUrl, advance) : 0;
+  if ((await countRows(db, NOTED)) > 0) await advance();
   if (whole !== undefined) {
     for (const host of whole.asked)
       await db.run('UPDATE media SET refused = NULL WHERE file IS NULL AND refused = $1', [host]);
@@ -84,14 +81,4 @@ export async function finishFetch(
     await markDelivered(db, files ? [FETCH, FETCH_FILES] : [FETCH], seen);
   }
   return relinked;
-}
-
-/** Users that name addresses which have a copy now. */
-async function listUnlinked(db: SqlAdapter): Promise<void> {
-  await db.run('DELETE FROM listed');
-  await db.run(`
-    INSERT INTO listed SELECT DISTINCT family, id FROM media CROSS JOIN media_names
-    WHERE linked_file IS DISTINCT FROM file AND media_names.url = media.url`);
-  // Without this, PostgreSQL reads all items even for one user.
-  await db.run('ANALYZE listed');
 }

@@ -1,17 +1,11 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { FAMILIES, findKind } from '../../records/kinds.ts';
+import { FAMILIES } from '../../records/kinds.ts';
 import { noStep, UNKNOWN_SIZE } from '../steps.ts';
-import { clearNamed, fileNames, markFiled, seconds } from './media-names.ts';
-import {
-  copiedMembers,
-  MEDIA_URL,
-  type MeasuredCopy,
-  type SmallPicture,
-  writeSmall,
-} from './media-statements.ts';
-import { repairContents, repairListed } from './soundness.ts';
+import { derive, keepsNames, nameEverything, touch } from './derive.ts';
+import { seconds, whoNames } from './media-names.ts';
+import { MEDIA_URL, type MeasuredCopy, type SmallPicture, writeSmall } from './media-statements.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { NEWEST_MARK } from './takedowns.ts';
 
@@ -47,12 +41,12 @@ export interface PrunedCopies {
 
 /**
  * $1 is the original address, $2 the copy, $3 its size, $4 why there is none, and $5 the host that was refused. A refused host
- * stays until a whole run has looked at everything. Whether a record still names the address is found out later. A failure
- * does not replace a copy, which may lie in another folder than was given.
+ * stays until a whole run has looked at everything. A failure does not replace a copy, which may lie in another folder than was given.
  */
 const save = (db: SqlAdapter) => `
   INSERT INTO media (url, file, bytes, reason, refused, unnamed_since)
-  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''), ${seconds(db)})
+  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''),
+    CASE WHEN NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = $1) THEN ${seconds(db)} END)
   ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
     refused = coalesce(excluded.refused, media.refused),
     ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
@@ -78,6 +72,7 @@ export async function saveOriginals(
   hasFile: HasFile,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
+  if (!(await keepsNames(db))) await nameEverything(db);
   for (const entry of entries) {
     const isGone = entry.file !== null && !hasFile(entry.file);
     const { url, file, bytes, reason, refused, facts } = isGone ? withoutFile(entry) : entry;
@@ -89,11 +84,15 @@ export async function saveOriginals(
   return true;
 }
 
-/** Pages that name a linked copy change with it, and nothing says whose they are. */
+/** Pages of who names a linked copy change with it. The end of the fetch gives the data a generation (fetches.ts). */
 const NOTE_FACTS = `
-  UPDATE vitrine SET measured = measured + 1 WHERE EXISTS (
-    SELECT 1 FROM media WHERE file = $1 AND linked_file IS NOT NULL
-    AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4))`;
+  INSERT INTO changes (family, user_key, generation)
+  SELECT DISTINCT profiles.family, user_key, generation
+  FROM vitrine CROSS JOIN media CROSS JOIN media_names CROSS JOIN profiles
+  WHERE generation > 0 AND file = $1 AND linked_file IS NOT NULL
+    AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4)
+    AND media_names.url = media.url AND profiles.family = media_names.family AND profiles.id = media_names.id
+  ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation`;
 
 const SAVE_FACTS = `
   UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
@@ -113,49 +112,33 @@ export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK
 const IS_UNLINKED = 'linked_file IS DISTINCT FROM file';
 const HAS_LINK = 'coalesce(file, linked_file) IS NOT NULL';
 
-/** Names copies in what is served, of all users or of those in `listed`; how many rows that rebuilt. */
+/** Names copies in what is served; how many profiles and lists that changed. */
 export async function relink(
   db: SqlAdapter,
   mediaUrl: string,
   advance: () => Promise<void>,
-  isPartial = false,
 ): Promise<number> {
-  await fileNames(db);
-  const marked = await markUsers(db, mediaUrl, isPartial);
+  const hasSameUrl = ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
+  const isRelinked = hasSameUrl ? IS_UNLINKED : HAS_LINK;
+  for (const family of FAMILIES)
+    await db.run(
+      `INSERT INTO relinked SELECT '${family}', id FROM (${whoNames(family, isRelinked)}) AS users`,
+    );
+  const before = 'SELECT id FROM relinked WHERE family =';
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
   await db.run(`UPDATE media SET linked_file = file, refused = NULL WHERE ${IS_UNLINKED}`);
-  const rebuilt = await (isPartial ? repairListed(db) : repairContents(db));
-  if (marked + rebuilt === 0) return rebuilt;
-  await advance();
-  await markFiled(db);
-  return rebuilt;
-}
-
-/** Marks users with items that will name a copy by another address. Triggers see only items that are in a list. */
-async function markUsers(db: SqlAdapter, mediaUrl: string, isPartial: boolean): Promise<number> {
-  const hasSameUrl = ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
-  const relinked = `SELECT 1 FROM media WHERE ${hasSameUrl ? IS_UNLINKED : HAS_LINK}`;
-  if ((await firstRow(db, `${relinked} LIMIT 1`)).length === 0) return 0;
-  let marked = 0;
+  let rebuilt = 0;
   for (const family of FAMILIES) {
-    const urls = copiedMembers(findKind(family, 'item')).map(db.member);
-    const users = isPartial ? `AND owner IN (SELECT id FROM listed WHERE listed.family = '${family}')` : '';
-    marked += await db.run(`
-      INSERT INTO changes (family, user_key, items)
-      SELECT profiles.family, user_key, generation FROM vitrine CROSS JOIN profiles
-      WHERE generation > 0 AND profiles.family = '${family}' AND profiles.id IN (
-        SELECT owner FROM items WHERE items.family = '${family}' ${users}
-        AND EXISTS (${relinked} AND url IN (${urls})))
-      ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`);
+    await touch(db, family, `${before} '${family}'`);
+    rebuilt += await derive(db, family, { notes: 'touched' });
   }
-  return marked;
+  if ((await countRows(db, 'SELECT count(*) FROM relinked')) > 0) await advance();
+  await db.run('DELETE FROM relinked');
+  return rebuilt;
 }
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
 export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedCopies> {
-  onStep('looking for pictures in records', UNKNOWN_SIZE);
-  await fileNames(db);
-  await clearNamed(db);
   onStep('forgetting copies that no record names', UNKNOWN_SIZE);
   const forgotten = await db.run(`DELETE FROM media WHERE unnamed_since <= ${seconds(db)} - ${grace}`);
   return {
@@ -170,7 +153,7 @@ export async function unknownFiles(
   names: readonly string[],
   mediaUrl: string,
 ): Promise<string[]> {
-  await fileNames(db);
+  if (!(await keepsNames(db))) await nameEverything(db);
   const nameAt = mediaUrl.length + 2;
   for (const name of names)
     await db.run(

@@ -22,9 +22,12 @@ export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 export const WORK_TABLES = {
   // `owner_before`: the owner an item had, or a profile's own id; NULL if the record is new.
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
-  touched: 'owner bigint PRIMARY KEY',
+  // Users whose records change, with what they answered before (derive.ts).
+  touched: 'owner bigint PRIMARY KEY, user_key text, username text, etag text, list text, words text',
   gone: 'id bigint PRIMARY KEY',
-  listed: 'family text, id bigint, PRIMARY KEY (family, id)',
+  named: 'id bigint, url text, is_file integer, PRIMARY KEY (id, url, is_file)',
+  relinked: 'family text, id bigint, PRIMARY KEY (family, id)',
+  dropped_urls: 'url text PRIMARY KEY',
   named_urls: 'url text PRIMARY KEY',
   spellings: 'user_key text PRIMARY KEY, takedown_key text',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
@@ -51,34 +54,19 @@ export const selectNames = (family: Family, columns: (name: string) => string = 
     .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
     .join(' UNION ALL ')}) AS names`;
 
-/** The users in `touched` with their lists. `served` is the SQL for a record as it is served. */
+/** The ETag that all lists of a row of `profiles` have; null if one is missing, or they differ. */
+export const listedOnce = (family: Family) => `(
+  SELECT CASE WHEN count(*) = ${collectionsOf(family).length} AND min(lists.etag) = max(lists.etag) THEN min(lists.etag) END
+  FROM lists WHERE lists.family = '${family}' AND lists.owner = profiles.id AND lists.user_key = profiles.user_key)`;
+
+/** The users in `touched` with their lists, as they are and as stored. `served` is the SQL for a record as it is served. */
 export const selectListed = (family: Family, served: string) => `
-  SELECT user_key, id, ${listOfProfile(served)} AS items
+  SELECT profiles.user_key, id, ${listOfProfile(served)} AS items, ${listedOnce(family)} AS stored
   FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner`;
 
-/** A list that stays as it was is left alone, so that it does not count as changed. */
-export const REPLACE_CHANGED = `
+export const REPLACE = `
   ON CONFLICT (family, user_key, collection) DO UPDATE
-  SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
-  WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag`;
-
-/**
- * What comes before the lists of `touched` are stored, and after it. Users who were renamed may have taken each other's names:
- * their lists first lose their owner.
- */
-export const listStatements = (family: Family) => ({
-  before: `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
-     SELECT 1 FROM profiles
-     WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
-  after: [
-    `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
-    // Triggers record the lists. Pages of people show older items as well, so their changes are noted here.
-    `INSERT INTO changes (family, user_key, items)
-     SELECT '${family}', user_key, generation FROM vitrine CROSS JOIN touched CROSS JOIN profiles
-     WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0
-     ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`,
-  ],
-});
+  SET owner = excluded.owner, etag = excluded.etag, body = excluded.body`;
 
 export function statementsFor(family: Family) {
   const profileKind = stagedKind(findKind(family, 'profile'));
@@ -187,20 +175,14 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
     WHERE family = '${family}' AND id IN (${CHANGED})`;
   return {
     ...countStatements('profiles', 'id', family, kind),
-    touchStaged: `INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}`,
+    touchStaged: `SELECT id FROM staged WHERE kind = ${kind}`,
     insertAll: insert(`staged WHERE kind = ${kind}`),
-    touchRemoved: `
-      INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
+    touchRemoved: `SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
       INSERT INTO changed SELECT staged.id, profiles.id FROM staged LEFT JOIN profiles ON ${same}
       WHERE kind = ${kind} AND (profiles.id IS NULL OR profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
-    // Those who are new or renamed.
-    touchChanged: `
-      INSERT INTO touched SELECT changed.id FROM changed CROSS JOIN staged
-      WHERE kind = ${kind} AND staged.id = changed.id
-      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
-      ON CONFLICT DO NOTHING`,
+    touchChanged: 'SELECT id FROM changed',
     change: [parkNames, update],
     insert: insert(newOf(kind)),
   };
@@ -221,20 +203,17 @@ function itemStatements(family: Family, kind: number) {
     SELECT '${family}', staged.id, owner, date, record FROM ${source} ORDER BY owner, date DESC, staged.id DESC`;
   return {
     ...countStatements('items', 'owner', family, kind),
-    touchStaged: `INSERT INTO touched SELECT DISTINCT owner FROM ${staged} ON CONFLICT DO NOTHING`,
+    touchStaged: `SELECT DISTINCT owner AS id FROM ${staged}`,
     insertAll: insert(staged),
-    touchRemoved: `
-      INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
-      ON CONFLICT DO NOTHING`,
+    touchRemoved: `SELECT DISTINCT owner AS id FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
       INSERT INTO changed SELECT staged.id, items.owner FROM staged LEFT JOIN items ON ${same}
       WHERE kind = ${kind} AND (items.id IS NULL OR items.record <> staged.record)`,
     // Also the owners that items had before.
     touchChanged: `
-      INSERT INTO touched SELECT owner_before FROM changed WHERE owner_before IS NOT NULL
-      UNION SELECT owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id
-      ON CONFLICT DO NOTHING`,
+      SELECT owner_before AS id FROM changed WHERE owner_before IS NOT NULL
+      UNION SELECT owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id`,
     change: [update],
     insert: insert(newOf(kind)),
   };

@@ -14,6 +14,7 @@ import {
 } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { addToCount } from './counts.ts';
+import { derive, readServedRecord, touch } from './derive.ts';
 import {
   type LoadOptions,
   type Misfit,
@@ -23,16 +24,15 @@ import {
   type Tally,
 } from './load.ts';
 import { seconds } from './media-names.ts';
-import { HAS_COPIES, namedCopies, servedRecord } from './media-statements.ts';
+import { HAS_COPIES, namedCopies } from './media-statements.ts';
 import {
   COUNT_CHANGED,
   INDEXES,
   type KindStatements,
-  listStatements,
   stagedKind,
   statementsFor,
 } from './merge-statements.ts';
-import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { countRows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedowns.ts';
 
 /** Undefined when the import is refused for misfits; the caller then rolls back. */
@@ -59,7 +59,7 @@ export async function merge(
     misfits += await takeOutClashes(db, statements, replace);
     const served = await readServedRecord(db, findKind(family, 'profile'));
     onStep(`${family} profiles`);
-    const profiles = await move(db, statements.profiles(served), replace);
+    const { isFirst = false, ...profiles } = await move(db, family, statements.profiles(served), replace);
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     // A vacuum meanwhile counts only what is committed. If that is nothing, PostgreSQL compares each item with each profile.
     await db.countForPlanner('profiles', profiles.new + profiles.changed + profiles.removed);
@@ -67,7 +67,7 @@ export async function merge(
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
     onStep(items);
-    const moved = await move(db, statements.items, replace);
+    const { isFirst: _, ...moved } = await move(db, family, statements.items, replace);
     tallies[findKind(family, 'item')] = { ...moved, takenDown: takenDown.items };
     const removals = [
       countRemoval(findKind(family, 'profile'), profiles),
@@ -77,7 +77,7 @@ export async function merge(
     await addToCount(db, findKind(family, 'profile'), profiles.new - profiles.removed);
     await addToCount(db, findKind(family, 'item'), moved.new - moved.removed);
     onStep(`lists of ${items}`, { etags: await countRows(db, 'SELECT count(*) FROM touched') });
-    await rebuildLists(db, family);
+    await derive(db, family, { notes: 'touched', hasProfiles: true, isFirst });
   }
   if (misfits > 0) await report(db, onMisfit);
   return isRefused() ? undefined : tallies;
@@ -110,19 +110,24 @@ async function takeOut(db: SqlAdapter, query: string): Promise<number> {
   return found;
 }
 
-async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+async function move(
+  db: SqlAdapter,
+  family: Family,
+  kind: KindStatements,
+  replace: boolean,
+): Promise<MergeCounts & { isFirst?: true }> {
   if ((await countRows(db, kind.stored)) === 0) {
-    await db.run(kind.touchStaged);
-    return { new: await db.run(kind.insertAll), changed: 0, unchanged: 0, removed: 0 };
+    await touch(db, family, kind.touchStaged);
+    return { new: await db.run(kind.insertAll), changed: 0, unchanged: 0, removed: 0, isFirst: true };
   }
   const staged = await countRows(db, kind.staged);
-  if (replace) await db.run(kind.touchRemoved);
+  if (replace) await touch(db, family, kind.touchRemoved);
   const removed = replace ? await db.run(kind.remove) : 0;
   const found = await db.run(kind.findChanged);
   if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
   // Without this, PostgreSQL expects two thousand rows, and may read whole tables to find one.
   await db.countForPlanner('changed');
-  await db.run(kind.touchChanged);
+  await touch(db, family, kind.touchChanged);
   const changed = await countRows(db, COUNT_CHANGED);
   if (changed > 0) for (const statement of kind.change) await db.run(statement);
   if (found > changed) await db.run(kind.insert);
@@ -130,26 +135,12 @@ async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Pro
   return { new: found - changed, changed, unchanged: staged - found, removed };
 }
 
-/** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
-export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void> {
-  const { before, after } = listStatements(family);
-  await db.run(before);
-  await db.storeLists(family, await readServedRecord(db, findKind(family, 'item')));
-  for (const statement of after) await db.run(statement);
-}
-
 async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
-  if (!(await hasCopies(db))) return;
+  if ((await countRows(db, HAS_COPIES)) === 0) return;
   for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
     for (const statement of namedCopies(kind, stagedKind(kind), db.member, seconds(db)))
       await db.run(statement);
 }
-
-const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
-
-/** `servedRecord`. While there are no copies, that is the record itself. */
-export const readServedRecord = async (db: Rows, kind: KindName) =>
-  (await hasCopies(db)) ? servedRecord(kind, db.member) : 'record';
 
 /** In the order of the files. */
 async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promise<void> {

@@ -5,6 +5,8 @@ import { packageFile } from '../../config/package-files.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 
 const MIGRATIONS = packageFile('migrations');
+/** The tables of version 1.0, and those of schema.sql. */
+const [SQLITE_OLDEST, SQLITE_CURRENT] = [4, 13];
 
 export interface MigrationResult {
   readonly from: number;
@@ -24,8 +26,8 @@ export function listMigrations(folder: string) {
       version: Number(file.slice(0, 3)),
       sql: () => readFileSync(join(MIGRATIONS, folder, file), 'utf8'),
     }));
-  const oldest = all[0]?.version ?? 0;
-  const current = all.at(-1)?.version ?? 0;
+  const oldest = all[0]?.version ?? SQLITE_OLDEST;
+  const current = all.at(-1)?.version ?? SQLITE_CURRENT;
 
   /** Throws unless this program can migrate a database of this schema. */
   function refuseUnknown(name: string, schema: number): void {
@@ -43,6 +45,8 @@ export function listMigrations(folder: string) {
 
   return {
     current,
+    /** The tables of a new database. */
+    schema: () => readFileSync(join(MIGRATIONS, folder, 'schema.sql'), 'utf8'),
     due: (schema: number) => all.filter(({ version }) => version > schema),
     refuseUnknown,
 

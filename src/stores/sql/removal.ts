@@ -3,7 +3,7 @@
 
 import { type Family, findKind } from '../../records/kinds.ts';
 import { addToCount } from './counts.ts';
-import { rebuildLists } from './merge.ts';
+import { derive, touch } from './derive.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
 /** One user; undefined for an unknown one. */
@@ -12,25 +12,22 @@ export async function removeUser(
   family: Family,
   userKey: string,
 ): Promise<{ items: number } | undefined> {
-  await db.run(`INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1`, [
+  await db.run(`INSERT INTO gone SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1`, [
     userKey,
   ]);
   const { users, items } = await removeUsers(db, family);
   return users === 0 ? undefined : { items };
 }
 
-/** The users in `touched`, with their lists and items; how many there were. */
+/** The users in `gone`, with their items; how many there were. */
 export async function removeUsers(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
-  // Without this, PostgreSQL reads all items even for one user.
-  await db.run('ANALYZE touched');
-  const users = await db.run(
-    `DELETE FROM profiles WHERE family = '${family}' AND id IN (SELECT owner FROM touched)`,
-  );
-  await db.run(`DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`);
-  const items = await db.run(
-    `DELETE FROM items WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`,
-  );
-  await db.run('DELETE FROM touched');
+  await db.run('ANALYZE gone');
+  await touch(db, family, 'SELECT id FROM gone');
+  const isGone = 'IN (SELECT id FROM gone)';
+  const users = await db.run(`DELETE FROM profiles WHERE family = '${family}' AND id ${isGone}`);
+  const items = await db.run(`DELETE FROM items WHERE family = '${family}' AND owner ${isGone}`);
+  await db.run('DELETE FROM gone');
+  await derive(db, family, { notes: 'touched' });
   await addToCount(db, findKind(family, 'profile'), -users);
   await addToCount(db, findKind(family, 'item'), -items);
   return { users, items };
@@ -49,13 +46,11 @@ export async function removeItem(db: SqlAdapter, family: Family, id: string): Pr
 /** The items in `gone`; the lists that they were in are rebuilt. */
 export async function removeItems(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
-  await db.run(
-    `INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`,
-  );
-  const items = await db.run(`DELETE FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`);
-  await rebuildLists(db, family);
-  await db.run('DELETE FROM touched');
+  const isGone = `family = '${family}' AND id IN (SELECT id FROM gone)`;
+  await touch(db, family, `SELECT DISTINCT owner AS id FROM items WHERE ${isGone}`);
+  const items = await db.run(`DELETE FROM items WHERE ${isGone}`);
   await db.run('DELETE FROM gone');
+  await derive(db, family, { notes: 'touched' });
   await addToCount(db, findKind(family, 'item'), -items);
   return { users: 0, items };
 }

@@ -1,13 +1,12 @@
 // The shape of the data: which fields each kind of record has, and what the lists of each family are called. A field or a variant
 // that a later program adds is added to all records and lists when a database is opened for writing, as by `vitrine migrate`.
 
-import { FAMILIES, findKind, KIND_NAMES, KINDS, type KindName, perKind } from '../../records/kinds.ts';
+import { FAMILIES, KIND_NAMES, KINDS, type KindName, perKind } from '../../records/kinds.ts';
 import { MEMBERS } from '../../records/schemas.ts';
 import { collectionsOf } from '../../variants.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Awaitable } from '../reader.ts';
-import { type MemberSql, servedRecord, tableName } from './media-statements.ts';
-import { listStatements } from './merge-statements.ts';
+import { type MemberSql, tableName } from './media-statements.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 import { parseRecord } from './wrong-records.ts';
 
@@ -61,21 +60,21 @@ export function completeRecord(record: string, kind: KindName, before: readonly 
   );
 }
 
+export const NEW_GENERATION = 'UPDATE vitrine SET generation = generation + 1 WHERE generation > 0';
+
 interface Reshaping {
   /** Gives the records of a kind all fields. */
   readonly complete: (kind: KindName, before: readonly string[]) => Awaitable<unknown>;
   readonly replaceView: (view: string, query: string) => Awaitable<unknown>;
-  readonly hasCopies: boolean;
 }
 
-/** Gives the data the shape of this program, in steps: each must be done before the next. `touched` is a work table. */
+/** Gives records and views the shape of this program, in steps: each must be done before the next. What follows is derived then. */
 export function* reshape(
   db: SqlAdapter,
   stored: string,
-  { complete, replaceView, hasCopies }: Reshaping,
+  { complete, replaceView }: Reshaping,
 ): Generator<Awaitable<unknown>> {
   const { fields }: Shape = JSON.parse(stored);
-  const served = (kind: KindName) => (hasCopies ? servedRecord(kind, db.member) : 'record');
   for (const kind of KIND_NAMES) {
     const before = fields[kind];
     const added = Object.keys(MEMBERS[kind]).filter((name) => !before.includes(name));
@@ -85,24 +84,7 @@ export function* reshape(
     const view = KINDS[kind].plural.replaceAll(' ', '_');
     yield replaceView(view, selectView(kind, [...before, ...added], db.member));
   }
-  for (const family of FAMILIES) {
-    yield db.run(
-      `UPDATE profiles SET (served, etag) = (
-         SELECT nullif(text, record), etag_of(text)
-         FROM (SELECT ${served(findKind(family, 'profile'))} AS text) AS built) WHERE family = '${family}'`,
-    );
-    yield db.run('DELETE FROM touched');
-    yield db.run(`INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}'`);
-    const { before, after } = listStatements(family);
-    yield db.run(before);
-    yield db.storeLists(family, served(findKind(family, 'item')));
-    for (const statement of after) yield db.run(statement);
-    const names = collectionsOf(family).map((name) => `'${name}'`);
-    yield db.run(`DELETE FROM lists WHERE family = '${family}' AND collection NOT IN (${names})`);
-  }
   yield db.run(setShape());
-  // Caches purge everything.
-  yield db.run('UPDATE vitrine SET generation = generation + 1 WHERE generation > 0');
 }
 
 const selectView = (kind: KindName, names: readonly string[], member: MemberSql) =>

@@ -12,13 +12,15 @@ export interface SqlAdapter {
   run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
   /** The rows of a query; the caller knows its columns. */
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
-  /** Stores the lists of the users in `touched`. `served` is the SQL for an item as it is served. */
-  storeLists(family: Family, served: string): Awaitable<void>;
+  /** Stores the lists of the users in `touched` that differ; of how many. `served` is the SQL for an item as it is served. */
+  storeLists(family: Family, served: string): Awaitable<number>;
   /** Counts the rows of tables for the planner, after so many changes of them, or always. SQLite's does not count. */
   countForPlanner(tables: string, changes?: number): Awaitable<unknown>;
   readonly member: MemberSql;
   /** The SQL for a text as bytes, where the program gets it faster. */
   readonly bytes: (text: string) => string;
+  /** The SQL for the texts of a JSON array, as a table with the column `value`. */
+  readonly each: (array: string) => string;
   /** The SQL for the bytes of a column as hexadecimal digits. */
   readonly hex: (column: string) => string;
   /** The SQL for whether a text has a character outside of these ranges. */

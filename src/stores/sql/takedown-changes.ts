@@ -43,17 +43,17 @@ const addEntry = (family: Family, kind: TakedownKind) => `
 
 /** Finds everybody who is here by a name, in any spelling. $1: the name for takedowns. */
 const findSpelled = (family: Family) => `
-  INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key IN (
+  INSERT INTO gone SELECT id FROM profiles WHERE family = '${family}' AND user_key IN (
     SELECT CAST($1 AS text) UNION ALL SELECT user_key FROM spellings WHERE takedown_key = $1)`;
 
-/** Adds the ids of users in `touched`, and those of their items, which may come back under another owner. */
+/** Adds the ids of users in `gone`, and those of their items, which may come back under another owner. */
 const addIds = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
   SELECT hash, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2 FROM (
-    SELECT salt, ${hashSql(family, 'id', 'CAST(owner AS text)')} AS hash FROM touched CROSS JOIN ${ONE_SALT}
+    SELECT salt, ${hashSql(family, 'id', 'CAST(id AS text)')} AS hash FROM gone CROSS JOIN ${ONE_SALT}
     UNION ALL
     SELECT salt, ${hashSql(family, 'item', ID_TEXT)} FROM items CROSS JOIN ${ONE_SALT}
-    WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)) AS hashed
+    WHERE family = '${family}' AND owner IN (SELECT id FROM gone)) AS hashed
   WHERE true ON CONFLICT DO NOTHING`;
 
 /** $1: the name for takedowns or the id of the item. */
@@ -88,7 +88,7 @@ export async function takeDown(
 async function addUser(db: SqlAdapter, family: Family, name: string, today: string): Promise<number> {
   await db.run(findSpelled(family), [name]);
   // Without this, PostgreSQL reads all items even for one user.
-  await db.run('ANALYZE touched');
+  await db.run('ANALYZE gone');
   return await db.run(addIds(family), [name, today]);
 }
 
@@ -130,7 +130,7 @@ export async function adoptTakedowns(
   const removed = { users: 0, items: 0 };
   for (const family of FAMILIES) {
     const users = `SELECT id, user_key FROM profiles WHERE family = '${family}'`;
-    await findListedUsers(db, family, 'touched', { users, ids: users });
+    await findListedUsers(db, family, { users, ids: users });
     add(removed, await removeUsers(db, family));
     await db.run(findListedItems(family));
     add(removed, await removeItems(db, family));

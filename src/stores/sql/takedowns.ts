@@ -110,7 +110,7 @@ export async function skipTakenDown(db: SqlAdapter, family: Family) {
   const one = `SELECT 1 FROM takedowns WHERE family = '${family}' LIMIT 1`;
   if ((await countRows(db, `SELECT count(*) FROM (${one}) AS one`)) === 0) return { profiles: 0, items: 0 };
   // Also those that only items name.
-  await findListedUsers(db, family, 'gone', {
+  await findListedUsers(db, family, {
     users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,
     ids: `SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}`,
   });
@@ -131,16 +131,15 @@ interface Candidates {
   readonly ids: string;
 }
 
-/** Gathers the ids of users in the list in a work table. */
+/** Gathers the ids of users in the list in `gone`. */
 export async function findListedUsers(
   db: SqlAdapter,
   family: Family,
-  into: 'gone' | 'touched',
   { users, ids }: Candidates,
 ): Promise<void> {
   await findSpellings(db, users);
   await db.run(`
-    INSERT INTO ${into}
+    INSERT INTO gone
     SELECT id FROM (${users}) AS users LEFT JOIN spellings ON spellings.user_key = users.user_key
     CROSS JOIN takedown_salts WHERE ${isListed(family, 'name', 'coalesce(takedown_key, users.user_key)')}
     UNION SELECT id FROM (${ids}) AS ids CROSS JOIN takedown_salts WHERE ${isListed(family, 'id', ID_TEXT)}`);

@@ -1,10 +1,9 @@
 // After a takedown: copies of pictures that no record names any more are removed at once, since an address may hold a name.
 
 import type { Awaitable } from '../reader.ts';
-import { clearNamed, fileAllNames, fileNames, IS_NAMED, IS_UNNAMED } from './media-names.ts';
 import { type Change, countRows, type SqlAdapter } from './sql-adapter.ts';
 
-export type CopiesStep = 'looking for pictures in records' | 'removing pictures';
+export type CopiesStep = 'removing pictures';
 
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
@@ -17,8 +16,6 @@ export async function removeUnnamed(
   removeFiles: RemoveFiles,
   onShare: (step: CopiesStep, share: number) => void,
 ): Promise<void> {
-  if ((await change(countCopies)) === 0) return;
-  await fileAllNames(change, (share) => onShare('looking for pictures in records', share));
   const found = await change(countUnnamed);
   for (let removed = 0, step = found; step > 0; removed += step) {
     onShare('removing pictures', Math.min(removed / found, 1));
@@ -26,21 +23,13 @@ export async function removeUnnamed(
   }
 }
 
-const countCopies = (db: SqlAdapter) =>
-  countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one');
-
-async function countUnnamed(db: SqlAdapter): Promise<number> {
-  await fileNames(db);
-  await clearNamed(db);
-  return await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL');
-}
+const countUnnamed = (db: SqlAdapter) =>
+  countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL');
 
 /** How many addresses it removed. The files go first: should this be interrupted, doing it again removes the rest. */
 async function removeCopies(db: SqlAdapter, removeFiles: RemoveFiles): Promise<number> {
-  // An import in between may name again what no record named.
-  await fileNames(db);
   await db.run(
-    `INSERT INTO named_urls SELECT url FROM media WHERE ${IS_UNNAMED} ORDER BY url LIMIT ${COPIES_AT_ONCE}`,
+    `INSERT INTO named_urls SELECT url FROM media WHERE unnamed_since IS NOT NULL ORDER BY url LIMIT ${COPIES_AT_ONCE}`,
   );
   // Without this, PostgreSQL reads all copies even for one picture.
   await db.run('ANALYZE named_urls');
@@ -50,7 +39,7 @@ async function removeCopies(db: SqlAdapter, removeFiles: RemoveFiles): Promise<n
       SELECT file FROM (
         SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND url IN (SELECT url FROM named_urls)) AS gone
       WHERE NOT EXISTS (
-        SELECT 1 FROM media WHERE media.file = gone.file AND (unnamed_since IS NULL OR ${IS_NAMED}))`),
+        SELECT 1 FROM media WHERE media.file = gone.file AND unnamed_since IS NULL)`),
   );
   await removeFiles(files.map(([file]) => file));
   return await db.run('DELETE FROM media WHERE url IN (SELECT url FROM named_urls)');

@@ -7,7 +7,7 @@ import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../sql/migrations.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { addFunctions } from './dialect.ts';
-import { describeErrors } from './errors.ts';
+import { describeErrors, toStoreError } from './errors.ts';
 import {
   isSameFile,
   readStats,
@@ -17,7 +17,7 @@ import {
   refuseOddFile,
 } from './file.ts';
 import { emptyLog } from './log.ts';
-import { isMigrationDue, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
+import { isMigrationDue, makeTables, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
@@ -59,17 +59,24 @@ export function openExclusive(path: string, waitMs: number): OpenDatabase | unde
   });
 }
 
-export function openForWriting(path: string): OpenDatabase {
+export async function openForWriting(path: string): Promise<OpenDatabase> {
   const { database } = readStats(path);
   try {
     removeForeignIndex(path);
-    return open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+    return (await openPrepared(path)).db;
   } catch (error) {
     if (database === undefined || isSameFile(database, readStats(path).database)) throw error;
     // Another import had made the file, was refused, and removed it meanwhile.
-    return openForWriting(path);
+    return await openForWriting(path);
   }
 }
+
+/** A database that no other process can have. */
+export const openNew = (name: '' | ':memory:'): OpenDatabase =>
+  open(name, name, WRITING, (db) => {
+    db.pragma('secure_delete = ON');
+    makeTables(db);
+  });
 
 /**
  * A server that has not noticed yet that this file takes the place of its own has the log and the index open that lie here:
@@ -87,29 +94,37 @@ function removeForeignIndex(path: string): void {
 }
 
 /** Opens an existing file, brought to the current schema. */
-export function openMigrated(
-  path: string,
-  onStep?: StepListener,
-): { readonly db: OpenDatabase; readonly result: MigrationResult } {
+export async function openMigrated(path: string, onStep?: StepListener): Promise<Prepared> {
   refuseMissing(path);
-  let result: MigrationResult | undefined;
-  const db = open(path, path, WRITING, (opened) => {
-    result = prepareForWriting(opened, path, onStep);
-  });
-  // `open` has called the function.
-  return { db, result: result as MigrationResult };
+  return await openPrepared(path, onStep);
 }
 
-function prepareForWriting(db: OpenDatabase, path: string, onStep = noStep): MigrationResult {
-  refuseForeign(db, path);
-  enterWalMode(db, path);
-  // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
-  db.pragma('secure_delete = ON');
+interface Prepared {
+  readonly db: OpenDatabase;
+  readonly result: MigrationResult;
+}
+
+async function openPrepared(path: string, onStep = noStep): Promise<Prepared> {
+  const db = open(path, path, WRITING, (opened) => {
+    refuseForeign(opened, path);
+    enterWalMode(opened, path);
+    // What is deleted is overwritten: a takedown leaves no trace of a user (traces.ts).
+    opened.pragma('secure_delete = ON');
+  });
+  try {
+    return { db, result: await bringUpToDate(db, path, onStep) };
+  } catch (error) {
+    db.close();
+    throw toStoreError(path, error);
+  }
+}
+
+async function bringUpToDate(db: OpenDatabase, path: string, onStep: StepListener): Promise<MigrationResult> {
   const schema = readSchema(db);
   // Where nothing is due, no other writer is waited for.
   if (!isMigrationDue(db)) return { from: schema, to: schema };
   const bytes = statSync(path, { throwIfNoEntry: false })?.size;
-  const result = migrate(db, (name) => onStep(name, { bytes }));
+  const result = await migrate(db, (name) => onStep(name, { bytes }));
   // It may have written most of the file.
   if (result.from > 0) emptyLog(db);
   return result;

@@ -3,6 +3,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import { searchWords } from '../../records/search-words.ts';
+import { collectionsOf } from '../../variants.ts';
 import { makeBody } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { takedownHash } from '../sql/takedowns.ts';
@@ -32,12 +33,13 @@ export function sqlAdapter(db: Database): SqlAdapter {
   }
   return {
     run,
-    storeLists: (family, served) => void run(storeLists(family, served)),
+    storeLists: (family, served) => run(storeLists(family, served)) / collectionsOf(family).length,
     countForPlanner: () => {},
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
     bytes,
+    each: (array) => `json_each(${array})`,
     hex: (column) => `hex(${column})`,
     hasOthers: (column, ranges) => `${column} GLOB '*[^${ranges}]*'`,
     now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",

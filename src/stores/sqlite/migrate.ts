@@ -1,14 +1,17 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
 
-import type { Database } from 'better-sqlite3';
+import BetterSqlite, { type Database } from 'better-sqlite3';
 import { KINDS } from '../../records/kinds.ts';
 import { NoDataError, StoreError } from '../errors.ts';
-import { HAS_COPIES, tableName } from '../sql/media-statements.ts';
+import { repairCounts } from '../sql/counts.ts';
+import { deriveEverything } from '../sql/derive.ts';
+import { tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
 import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
 import {
   completeRecord,
   isShapeDue,
+  NEW_GENERATION,
   refuseNewerShape,
   refuseOtherShape,
   reshape,
@@ -18,38 +21,138 @@ import { sqlAdapter } from './dialect.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
 const MIGRATIONS = listMigrations('');
+const VERSION = MIGRATIONS.current;
 
 const isCurrent = (db: Database) => readSchema(db) === MIGRATIONS.current;
 
 /** Whether the file needs migrations, lists of a new variant, or new fields. */
 export const isMigrationDue = (db: Database) => !isCurrent(db) || isShapeDue(readShape(db));
 
+/** The tables of a new file. */
+export function makeTables(db: Database): void {
+  db.exec(MIGRATIONS.schema());
+  setVersion(db);
+  if (isShapeDue(readShape(db))) reshapeFile(db);
+}
+
+function setVersion(db: Database): void {
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${MIGRATIONS.current}`);
+}
+
 /** All that is due, in one transaction: if a part fails, the file stays as it was. */
-export function migrate(db: Database, onStep: (name: string) => void): MigrationResult {
-  return db
-    .transaction(() => {
-      const from = readSchema(db);
-      for (const { version, sql } of MIGRATIONS.due(from)) {
-        onStep(`migration ${version}`);
-        db.exec(sql());
-        db.pragma(`application_id = ${APPLICATION_ID}`);
-        db.pragma(`user_version = ${version}`);
-      }
-      if (isShapeDue(readShape(db))) reshapeFile(db, onStep);
-      return { from, to: MIGRATIONS.current };
-    })
-    .immediate();
+export async function migrate(db: Database, onStep: (name: string) => void): Promise<MigrationResult> {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const from = readSchema(db);
+    if (from === 0) makeTables(db);
+    else if (isMigrationDue(db)) await bringUp(db, from, onStep);
+    db.exec('COMMIT');
+    return { from, to: MIGRATIONS.current };
+  } finally {
+    if (db.inTransaction) db.exec('ROLLBACK');
+  }
+}
+
+/** The records come first, then all that follows from them. */
+async function bringUp(db: Database, from: number, onStep: (name: string) => void): Promise<void> {
+  if (from < VERSION) {
+    onStep('tables');
+    bringTables(db);
+  }
+  setVersion(db);
+  const hasOtherShape = isShapeDue(readShape(db));
+  onStep('what follows from the records');
+  if (hasOtherShape) reshapeFile(db);
+  createWorkTables(db);
+  const adapter = sqlAdapter(db);
+  await deriveEverything(adapter);
+  await repairCounts(adapter);
+  // Caches purge everything.
+  if (hasOtherShape) db.exec(NEW_GENERATION);
+}
+
+/** Tables with more than what follows from others. Those of an older file stay, and get the columns of now. */
+const KEPT = [
+  'profiles',
+  'items',
+  'media',
+  'takedown_salts',
+  'takedowns',
+  'takedown_marks',
+  'subscribers',
+  'vitrine',
+];
+
+/** What earlier versions had, and this one has not. */
+const FORMER = `
+  DROP TRIGGER IF EXISTS profile_added; DROP TRIGGER IF EXISTS profile_updated; DROP TRIGGER IF EXISTS profile_removed;
+  DROP TRIGGER IF EXISTS list_added; DROP TRIGGER IF EXISTS list_updated; DROP TRIGGER IF EXISTS list_removed;
+  DROP TRIGGER IF EXISTS words_added; DROP TRIGGER IF EXISTS words_updated; DROP TRIGGER IF EXISTS words_removed;
+  DROP INDEX IF EXISTS profiles_unpacked; DROP TABLE IF EXISTS takedowns_forgotten`;
+
+/** What the new columns and tables are filled with; all else is derived. Subscribers are told of everything. */
+const FILL = `
+  UPDATE profiles SET words = words_of(record ->> 'username', record ->> 'name');
+  INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns HAVING count(*) > 0;
+  UPDATE vitrine SET holds_traces = min(generation, 1), last_run = max(last_run, generation), erase_before = NULL`;
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+const columnsOf = (db: Database, table: string) =>
+  db
+    .prepare<[string], Column>(
+      `SELECT name, type || iif("notnull", ' NOT NULL', '') || coalesce(' DEFAULT ' || dflt_value, '') AS type
+       FROM pragma_table_info(?)`,
+    )
+    .all(table);
+
+const inOrder = (columns: readonly Column[]) =>
+  columns
+    .map(({ name, type }) => `${name} ${type}`)
+    .sort()
+    .join();
+
+/** Gives a file of any earlier version the tables of this one. */
+function bringTables(db: Database): void {
+  db.exec(FORMER);
+  const now = new BetterSqlite(':memory:');
+  now.exec(MIGRATIONS.schema());
+  const wanted = now
+    .prepare<[], { type: string; name: string; sql: string }>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+    )
+    .all();
+  for (const { type, name, sql } of wanted) {
+    const [before, after] = [columnsOf(db, name), columnsOf(now, name)];
+    if (type === 'table' && KEPT.includes(name) && before.length > 0) {
+      for (const column of after)
+        if (!before.some((one) => one.name === column.name))
+          db.exec(`ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`);
+    } else if (type !== 'table' || inOrder(before) !== inOrder(after)) {
+      db.exec(`DROP ${type} IF EXISTS ${name}; ${sql}`);
+    }
+  }
+  now.close();
+  if (columnsOf(db, 'profiles').some(({ name }) => name === 'packed'))
+    db.exec('ALTER TABLE profiles DROP COLUMN packed');
+  db.exec(FILL);
+}
+
+/** They stay: making or dropping a table costs as much as there are statements that were not collected yet. */
+export function createWorkTables(db: Database): void {
+  for (const [name, columns] of Object.entries(WORK_TABLES))
+    db.exec(`CREATE TEMP TABLE IF NOT EXISTS ${name} (${columns}); DELETE FROM temp.${name}`);
 }
 
 // Each file has one row in `vitrine`.
 const readShape = (db: Database) => db.prepare<[], string>(SHAPE).pluck().get() as string;
 
-function reshapeFile(db: Database, onStep: (name: string) => void): void {
-  onStep('new fields and lists');
-  const hasCopies = db.prepare(HAS_COPIES).pluck().get() === 1;
-  db.exec(`CREATE TEMP TABLE touched (${WORK_TABLES.touched})`);
+function reshapeFile(db: Database): void {
   const steps = reshape(sqlAdapter(db), readShape(db), {
-    hasCopies,
     complete(kind, before) {
       db.function('completed', (record) => completeRecord(String(record), kind, before));
       const update = `UPDATE ${tableName(kind)} SET record = completed(record) WHERE family = ?`;
@@ -59,7 +162,6 @@ function reshapeFile(db: Database, onStep: (name: string) => void): void {
   });
   // Here each step is done when it is there.
   for (const _ of steps);
-  db.exec('DROP TABLE temp.touched');
 }
 
 export const readSchema = (db: Database) => Number(db.pragma('user_version', { simple: true }));

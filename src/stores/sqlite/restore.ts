@@ -53,7 +53,7 @@ export async function restore(
   const { counts } = opened;
   if (check) return { counts, takenDown: NOTHING, warning: undefined };
   onStep('checking the database');
-  using live = openLive(path);
+  using live = await openLive(path);
   onStep('replacing what it holds');
   return { counts, ...(await replaceContents(live, path, copy.path)) };
 }
@@ -66,7 +66,7 @@ async function prepare(
   onStep: StepListener,
 ): Promise<Disposable & { readonly counts: Counts }> {
   try {
-    const db = copySnapshot(file, path, copyPath, onStep);
+    const db = await copySnapshot(file, path, copyPath, onStep);
     const archive = openArchive(copyPath);
     const { faults, counts } = await archive.check(onStep);
     await archive.close();
@@ -81,19 +81,24 @@ async function prepare(
   }
 }
 
-function copySnapshot(file: string, path: string, copyPath: string, onStep: StepListener): OpenDatabase {
+async function copySnapshot(
+  file: string,
+  path: string,
+  copyPath: string,
+  onStep: StepListener,
+): Promise<OpenDatabase> {
   using source = openToCopy(file);
   if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
   vacuumInto(source, { path: file, target: path, unfinished: copyPath, onStep });
-  const copy = openForWriting(copyPath);
+  const copy = await openForWriting(copyPath);
   if (copy.prepare('SELECT generation FROM vitrine').pluck().get() === 0) throw unimported(copyPath);
   return copy;
 }
 
 /** A damaged database is not written to: its takedowns could get lost unnoticed. */
-function openLive(path: string): OpenDatabase {
+async function openLive(path: string): Promise<OpenDatabase> {
   try {
-    const db = openForWriting(path);
+    const db = await openForWriting(path);
     if (describeErrors(path, () => findDamage(db, 'quick_check(1)')).length === 0) return db;
     db.close();
   } catch (error) {
@@ -112,6 +117,7 @@ const TABLES = {
   lists: ['family', 'owner', 'collection'],
   words: ['family', 'word', 'id'],
   media: ['url'],
+  media_names: ['family', 'id', 'url', 'is_file'],
   counts: ['kind'],
 };
 

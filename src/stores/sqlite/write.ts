@@ -3,30 +3,31 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../sql/load.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../sql/merge-statements.ts';
+import { STAGED_COLUMNS, stagedKind } from '../sql/merge-statements.ts';
 import type { SqlAdapter } from '../sql/sql-adapter.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { createWriter, importStaged, type Writer } from '../writer.ts';
-import { type OpenDatabase, openForWriting, openMigrated, openToTry } from './connect.ts';
+import { type OpenDatabase, openForWriting, openMigrated, openNew, openToTry } from './connect.ts';
 import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 import { attempt, emptyLog } from './log.ts';
+import { createWorkTables } from './migrate.ts';
 import { compact, describeTraces, eraseTraces } from './traces.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
 
-export function openWriter(path: string): Writer {
+export async function openWriter(path: string): Promise<Writer> {
   const isNew = !existsSync(path);
-  const db = openForWriting(path);
+  const db = await openForWriting(path);
   const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
 }
 
 /** Brings an existing file to the current schema. */
 export async function migrateFile(path: string, isCompacting: boolean, onStep: StepListener) {
-  const { db, result } = openMigrated(path, onStep);
+  const { db, result } = await openMigrated(path, onStep);
   using _closed = db;
   const failure = isCompacting ? await compact(db, path, onStep) : undefined;
   if (failure !== undefined) throw new StoreError(failure);
@@ -60,11 +61,11 @@ export function openTrialWriter(path: string): Writer {
 }
 
 /** SQLite keeps a database without a name in a temporary file, and removes it at its end. */
-export const openTemporary = () => writerOn(openForWriting(''), 'the temporary database');
+export const openTemporary = () => writerOn(openNew(''), 'the temporary database');
 
 /** A database in memory, to be filled and then served from its bytes. */
 export function openMemory(): { writer: Writer; bytes: () => Buffer } {
-  const db = openForWriting(':memory:');
+  const db = openNew(':memory:');
   return { writer: writerOn(db, 'the sample data'), bytes: () => db.serialize() };
 }
 
@@ -174,12 +175,6 @@ async function finish(
   onStep(commits ? 'to the disk' : 'undoing the trial');
   db.exec(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;
-}
-
-/** They stay: making or dropping a table costs as much as there are statements that were not collected yet. */
-function createWorkTables(db: OpenDatabase): void {
-  for (const [name, columns] of Object.entries(WORK_TABLES))
-    db.exec(`CREATE TEMP TABLE IF NOT EXISTS ${name} (${columns}); DELETE FROM temp.${name}`);
 }
 
 /** Rolls back what was not committed. A failure is no failure of what was: it stays committed. */

@@ -215,7 +215,7 @@ async function fetchAndLink(fetch: Fetch): Promise<number> {
     options.onLinking?.();
     fetch.report.step('linking the copies', UNKNOWN_SIZE);
     const whole = isWhole ? scope : undefined;
-    relinked = await options.writer.finishFetch({ ...options, since: scope.since, whole });
+    relinked = await options.writer.finishFetch({ ...options, whole });
   }
   return relinked;
 }

@@ -94,7 +94,7 @@ const LAG_MS = 1000;
 async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunReport) {
   const { store, answers, config, without, signal, check, counts } = run;
   const withOldItems = showsOldItems(config, without);
-  const settings = await digestSettings(run);
+  const settings = digestSettings(run);
   const { lastRun } = tree.manifest;
   let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
@@ -145,12 +145,10 @@ const SHAPING: readonly SettingName[] = [
 ];
 
 /** All that shapes the files, besides the data. */
-async function digestSettings(run: PublishRun): Promise<string> {
+function digestSettings(run: PublishRun): string {
   const { config, platform, without } = run;
   const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
-  await using archive = await run.openArchive();
-  const measured = await archive.measured();
-  return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings, measured]));
+  return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings]));
 }
 
 async function countUsers({ config, store }: PublishRun): Promise<number> {

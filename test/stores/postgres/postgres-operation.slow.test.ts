@@ -401,7 +401,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       `CREATE TABLE trapped (n integer);
        ALTER TABLE profiles RENAME TO real_profiles;
        CREATE FUNCTION trap() RETURNS text LANGUAGE sql VOLATILE AS 'INSERT INTO trapped VALUES (1) RETURNING ''etag''';
-       CREATE VIEW profiles AS SELECT family, user_key, id, trap() AS etag, record, served, packed FROM real_profiles`,
+       CREATE VIEW profiles AS SELECT family, user_key, id, trap() AS etag, record, served FROM real_profiles`,
       database,
     );
     await expect(reader.profile('microblog', 'user2')).rejects.toThrow(/read-only/);

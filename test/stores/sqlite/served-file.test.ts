@@ -134,7 +134,7 @@ test('a file that another process is making is not taken for a foreign one', asy
   const path = tempFile('site.db', '');
   const other = new Database(path);
   other.pragma('journal_mode = WAL');
-  atPragma('after', 'application_id', () => openForWriting(path).close());
+  atPragma('after', 'application_id', () => void openForWriting(path).then((db) => db.close()));
   await addRecords(path, folio(1, 'ada'));
   other.close();
   expect(await checkDatabase(path)).toMatchObject(ONE);

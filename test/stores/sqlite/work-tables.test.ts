@@ -6,7 +6,7 @@ import { newPath } from '../../support/importing.ts';
 
 test('are made once, and are empty at the start of each change', async () => {
   const path = newPath();
-  using db = openForWriting(path);
+  using db = await openForWriting(path);
   const schema = () => db.pragma('temp.schema_version', { simple: true });
   await change(db, path, async (store) => void (await store.run("INSERT INTO named_urls VALUES ('left')")));
   const before = schema();

@@ -604,8 +604,7 @@ describeOnSqlite('the folder', () => {
       check: false,
     } as const;
     return runPublish({ ...options, config, out: { write() {} }, signal, ...more }, async (url) => {
-      // The first one is for the settings.
-      if (++openings === 2) atOpening();
+      if (++openings === 1) atOpening();
       const archive = await openArchive(url);
       const changes: typeof archive.changes = async (...args) => {
         const listed = await archive.changes(...args);

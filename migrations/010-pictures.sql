@@ -1,6 +1,0 @@
--- Copies of pictures: what pages need to know of each, and which small ones there are (`vitrine media fetch` finds out).
-
-ALTER TABLE media ADD COLUMN width INTEGER; -- of the copy, in pixels; 0: it cannot be measured; NULL: not measured yet
-ALTER TABLE media ADD COLUMN height INTEGER;
-ALTER TABLE media ADD COLUMN color TEXT; -- the mean, 'rrggbb'; NULL where the picture lets its background through
-ALTER TABLE media ADD COLUMN small TEXT; -- the widths of its small WebP files, such as '480 960'

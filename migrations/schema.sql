@@ -1,0 +1,229 @@
+-- The tables of a new database. Files of earlier versions get the same by the numbered files (test/stores/sqlite/schema.test.ts).
+-- etag_of() and the like are functions of the program (src/stores/sqlite/dialect.ts); no table, index or view needs them.
+
+-- THE TRUTH: what was imported, what was taken down, and which copies of pictures there are.
+
+CREATE TABLE profiles (
+  n INTEGER PRIMARY KEY,
+  family TEXT NOT NULL CHECK (family IN ('microblog', 'portfolio')),
+  user_key TEXT NOT NULL, -- the user name, folded: two spellings of one name meet here
+  id INTEGER NOT NULL CHECK (id > 0),
+  etag TEXT NOT NULL, -- derived: of what is served
+  record TEXT NOT NULL,
+  served TEXT, -- derived: the record with the addresses of copies; NULL: the record as it is
+  words TEXT NOT NULL DEFAULT '[]', -- what the user is found by, a JSON array: made of the record by the program, as user_key is
+  UNIQUE (family, user_key),
+  UNIQUE (family, id)
+) STRICT;
+
+-- Names that takedowns may know by another spelling (src/stores/sql/takedowns.ts).
+CREATE INDEX profiles_unusual ON profiles (user_key)
+  WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
+
+CREATE TABLE items (
+  n INTEGER PRIMARY KEY,
+  family TEXT NOT NULL,
+  id INTEGER NOT NULL CHECK (id > 0),
+  owner INTEGER NOT NULL, -- the id of a profile of the same family
+  date TEXT NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX items_by_id ON items (family, id);
+CREATE INDEX items_in_order ON items (family, owner, date DESC, id DESC);
+
+-- Salted hashes of names and ids, and nothing that can be read: no import brings them back.
+CREATE TABLE takedown_salts (
+  salt TEXT PRIMARY KEY -- one of this database; others came with the takedowns of other databases
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE takedowns (
+  hash TEXT NOT NULL, -- of a user's name, of a user's id, or of an item's id
+  entry TEXT NOT NULL, -- of a user: the hash of the name; of an item: its hash
+  family TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('user', 'item')),
+  since TEXT NOT NULL, -- the day
+  PRIMARY KEY (hash, entry)
+) STRICT, WITHOUT ROWID;
+
+-- Each takedown leaves a mark. A file that has the newest mark of another one has all of its takedowns.
+CREATE TABLE takedown_marks (
+  n INTEGER PRIMARY KEY AUTOINCREMENT,
+  mark TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE media (
+  url TEXT PRIMARY KEY, -- the original address
+  file TEXT, -- the copy, '{sha256}.{extension}'; NULL if it could not be had
+  bytes INTEGER NOT NULL,
+  reason TEXT, -- why there is no copy
+  linked_file TEXT, -- the copy that is named in what is served
+  unnamed_since INTEGER, -- derived: since when no record names the address, in seconds since 1970
+  width INTEGER, -- of the copy, in pixels; 0: it cannot be measured; NULL: not measured yet
+  height INTEGER,
+  color TEXT, -- the mean, 'rrggbb'; NULL where the picture lets its background through
+  small TEXT, -- the widths of its small WebP files, such as '480 960'
+  refused TEXT -- the host, with its scheme, if no fetch was allowed to ask it
+) STRICT, WITHOUT ROWID;
+CREATE INDEX media_by_file ON media (file);
+CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
+CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
+CREATE INDEX media_measured ON media (file) WHERE width IS NOT NULL;
+CREATE INDEX media_unmeasured ON media (file)
+  WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
+CREATE INDEX media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
+CREATE INDEX media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
+
+-- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
+
+CREATE TABLE lists (
+  n INTEGER PRIMARY KEY,
+  family TEXT NOT NULL,
+  user_key TEXT NOT NULL,
+  collection TEXT NOT NULL, -- the one member of the body
+  owner INTEGER NOT NULL,
+  etag TEXT NOT NULL, -- of the list itself, whatever it is called
+  body BLOB NOT NULL, -- '{"Shots":[{…},{…}]}', newest first; gzip if that has 1,024 bytes or more
+  UNIQUE (family, user_key, collection),
+  UNIQUE (family, owner, collection)
+) STRICT;
+
+CREATE TABLE words (
+  family TEXT NOT NULL,
+  word TEXT NOT NULL,
+  id INTEGER NOT NULL, -- of the profile
+  PRIMARY KEY (family, word, id)
+) STRICT, WITHOUT ROWID;
+CREATE VIEW words_of_profiles AS SELECT family, value AS word, profiles.id AS id
+  FROM profiles CROSS JOIN json_each(words);
+
+-- Who names which address. It is empty while `media` is.
+CREATE TABLE media_names (
+  family TEXT NOT NULL,
+  id INTEGER NOT NULL, -- of the user
+  url TEXT NOT NULL,
+  is_file INTEGER NOT NULL, -- 1: an attachment or audio, which only --files fetches
+  PRIMARY KEY (family, id, url, is_file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX media_names_by_url ON media_names (url);
+
+CREATE TABLE counts (
+  kind TEXT PRIMARY KEY,
+  number INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0);
+
+-- Who changed. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
+-- rows with G or more.
+CREATE TABLE changes (
+  family TEXT NOT NULL,
+  user_key TEXT NOT NULL,
+  profile INTEGER, -- when the profile changed; NULL if only the list or older items did
+  list INTEGER,
+  generation INTEGER, -- the latest of all, also of changes of items that are too old for the list
+  username TEXT, -- as it was imported, before the profile changed
+  PRIMARY KEY (family, user_key)
+) STRICT, WITHOUT ROWID;
+
+-- WHO KNOWS WHAT
+
+-- One row. A server has nothing to serve before the generation is above 0.
+CREATE TABLE vitrine (
+  generation INTEGER NOT NULL, -- when the data changed last, in microseconds since 1970
+  media_url TEXT, -- what the addresses of copies begin with
+  last_run INTEGER NOT NULL DEFAULT 0, -- when an import was committed last, also one that changed nothing
+  erase_before INTEGER, -- the generation that everybody must know of before names in `changes` are erased
+  shape TEXT NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}',
+  holds_traces INTEGER NOT NULL DEFAULT 0, -- 1: earlier versions have left deleted data in unused space
+  erased_before INTEGER NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`
+) STRICT;
+INSERT INTO vitrine (generation) VALUES (0);
+
+-- Earlier generations since which all changes are known. A generation of another database is not among them.
+CREATE TABLE generations (
+  generation INTEGER PRIMARY KEY
+) STRICT;
+
+-- Who is told of changes, and up to which generation they were.
+CREATE TABLE subscribers (
+  name TEXT PRIMARY KEY,
+  generation INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The members as columns, for whoever opens the file with an SQL tool.
+
+CREATE VIEW microblog_profiles AS SELECT
+  record ->> 'totalFollowers' AS totalFollowers,
+  record ->> 'totalFollowing' AS totalFollowing,
+  record ->> 'totalFavs' AS totalFavs,
+  record ->> 'totalPost' AS totalPost,
+  record ->> 'id' AS id,
+  record ->> 'username' AS username,
+  record ->> 'name' AS "name",
+  record ->> 'location' AS location,
+  record ->> 'country' AS country,
+  record ->> 'website' AS website,
+  record ->> 'bio' AS bio,
+  record ->> 'avatar' AS avatar,
+  record ->> 'avatar_large' AS avatar_large,
+  record ->> 'verified' AS verified,
+  record ->> 'cover_image' AS cover_image,
+  record ->> 'cover_large' AS cover_large
+FROM profiles WHERE family = 'microblog';
+
+CREATE VIEW posts AS SELECT
+  record ->> 'id' AS id,
+  record ->> 'token_id' AS token_id,
+  record ->> 'post_details' AS post_details,
+  record ->> 'photo' AS photo,
+  record ->> 'video_code' AS video_code,
+  record ->> 'video_title' AS video_title,
+  record ->> 'video_site' AS video_site,
+  record ->> 'video_url' AS video_url,
+  record ->> 'user' AS "user",
+  record ->> 'status' AS "status",
+  record ->> 'video_thumbnail' AS video_thumbnail,
+  record ->> 'date' AS "date",
+  record ->> 'status_general' AS status_general,
+  record ->> 'url_audio' AS url_audio,
+  record ->> 'title_audio' AS title_audio,
+  record ->> 'thumbnail_song' AS thumbnail_song
+FROM items WHERE family = 'microblog';
+
+CREATE VIEW portfolio_profiles AS SELECT
+  record ->> 'totalFollowers' AS totalFollowers,
+  record ->> 'totalFollowing' AS totalFollowing,
+  record ->> 'Likes' AS Likes,
+  record ->> 'totalShots' AS totalShots,
+  record ->> 'Lists' AS Lists,
+  record ->> 'Listed' AS Listed,
+  record ->> 'Projects' AS Projects,
+  record ->> 'id' AS id,
+  record ->> 'username' AS username,
+  record ->> 'name' AS "name",
+  record ->> 'location' AS location,
+  record ->> 'social_link' AS social_link,
+  record ->> 'website' AS website,
+  record ->> 'bio' AS bio,
+  record ->> 'skills' AS skills,
+  record ->> 'avatar' AS avatar,
+  record ->> 'type_account' AS type_account,
+  record ->> 'cover_image' AS cover_image
+FROM profiles WHERE family = 'portfolio';
+
+CREATE VIEW shots AS SELECT
+  record ->> 'id' AS id,
+  record ->> 'id_project' AS id_project,
+  record ->> 'created_project' AS created_project,
+  record ->> 'image' AS image,
+  record ->> 'large_image' AS large_image,
+  record ->> 'token_id' AS token_id,
+  record ->> 'description' AS description,
+  record ->> 'title' AS title,
+  record ->> 'user_id' AS user_id,
+  record ->> 'status' AS "status",
+  record ->> 'tags' AS tags,
+  record ->> 'date' AS "date",
+  record ->> 'attachment' AS attachment,
+  record ->> 'url_purchased' AS url_purchased,
+  record ->> 'price_item' AS price_item
+FROM items WHERE family = 'portfolio';

@@ -1,0 +1,207 @@
+// What follows from the records, in SQL that SQLite and PostgreSQL both understand: what is served of a profile, the words it is found
+// by, the lists, who names which picture, and who is noted as changed. Each change of the data touches users before it writes
+// records, and derives what follows from them at its end, in its transaction. Only what differs is written.
+import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import { IS_NAMED, LONGEST_URL, seconds, selectNamed } from './media-names.ts';
+import { HAS_COPIES, SERVED_PROFILE, servedRecord } from './media-statements.ts';
+import { listedOnce, listOfProfile, selectNames } from './merge-statements.ts';
+import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
+
+const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
+
+/** `servedRecord`. While there are no copies, that is the record itself. */
+export const readServedRecord = async (db: Rows, kind: KindName) =>
+  (await hasCopies(db)) ? servedRecord(kind, db.member) : 'record';
+
+const isTouched = (id: string) => `${id} IN (SELECT owner FROM touched)`;
+
+/** Remembers what users answer now, before their records change. `ids` is a query of ids. */
+export const touch = (db: SqlAdapter, family: Family, ids: string) =>
+  db.run(`
+    INSERT INTO touched (owner, user_key, username, etag, list, words)
+    SELECT ids.id, user_key, CASE WHEN json_valid(record) THEN ${db.member('username')} END, etag, ${listEtag(family, 'ids.id')}, words
+    FROM (${ids}) AS ids LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = ids.id
+    WHERE true ON CONFLICT DO NOTHING`);
+
+/** All lists of a user have one ETag. */
+const listEtag = (family: Family, id: string) =>
+  `(SELECT min(lists.etag) FROM lists WHERE lists.family = '${family}' AND lists.owner = ${id})`;
+
+/** Also those of whom only something derived is left. */
+export const touchEverybody = (db: SqlAdapter, family: Family) =>
+  touch(
+    db,
+    family,
+    `SELECT id FROM profiles WHERE family = '${family}' UNION SELECT owner FROM lists WHERE family = '${family}'`,
+  );
+
+export interface Derivation {
+  /** Whom to note as changed: all that were touched, or those of them who answer something else. */
+  readonly notes: 'touched' | 'different';
+  /** Each profile was stored as it is served, by the same expressions. */
+  readonly hasProfiles?: boolean;
+  /** Nobody of this family was here before. */
+  readonly isFirst?: boolean;
+}
+
+/** Derives what follows from the records of `touched`, which it empties. Returns how many profiles and lists that changed. */
+export async function derive(
+  db: SqlAdapter,
+  family: Family,
+  { notes, hasProfiles = false, isFirst = false }: Derivation,
+): Promise<number> {
+  await db.countForPlanner('touched');
+  const profiles = hasProfiles ? 0 : await deriveProfiles(db, family);
+  await deriveWords(db, family, isFirst);
+  const lists = await deriveLists(db, family);
+  if (await keepsNames(db)) await deriveNames(db, family);
+  await noteChanges(db, family, notes);
+  await db.run('DELETE FROM touched');
+  return profiles + lists;
+}
+
+/** Whether the text or the ETag of a profile is not what its record gives; `served` is the SQL for that. */
+const isProfileWrong = (served: string) =>
+  `(served IS DISTINCT FROM nullif(${served}, record) OR etag <> etag_of(${SERVED_PROFILE}))`;
+
+async function deriveProfiles(db: SqlAdapter, family: Family): Promise<number> {
+  const served = await readServedRecord(db, findKind(family, 'profile'));
+  return await db.run(`
+    UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served})
+    WHERE family = '${family}' AND ${isTouched('id')} AND ${isProfileWrong(served)}`);
+}
+
+// `profiles.words` is made of the name by the program, as `user_key` is.
+
+async function deriveWords(db: SqlAdapter, family: Family, isFirst: boolean): Promise<void> {
+  // In their order, each page of the index is written once.
+  if (isFirst) return void (await db.run(addWords(family)));
+  const differs = 'profiles.words IS DISTINCT FROM touched.words';
+  await db.run(`
+    DELETE FROM words WHERE family = '${family}' AND (word, id) IN (
+      SELECT each.value, touched.owner
+      FROM touched LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = touched.owner
+      CROSS JOIN ${db.each('touched.words')} AS each WHERE ${differs})`);
+  await db.run(`
+    INSERT INTO words (family, word, id) SELECT '${family}', each.value, profiles.id
+    FROM touched CROSS JOIN profiles CROSS JOIN ${db.each('profiles.words')} AS each
+    WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND ${differs} ON CONFLICT DO NOTHING`);
+}
+
+const addWords = (family: Family) => `
+  INSERT INTO words SELECT family, word, id FROM words_of_profiles WHERE family = '${family}'
+  ORDER BY family, word, id ON CONFLICT DO NOTHING`;
+
+/** How many users have other lists. */
+async function deriveLists(db: SqlAdapter, family: Family): Promise<number> {
+  // Names may have been handed over, so these go first.
+  await db.run(`
+    DELETE FROM lists WHERE family = '${family}' AND ${isTouched('owner')} AND (
+      collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
+      SELECT 1 FROM profiles
+      WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key))`);
+  return await db.storeLists(family, await readServedRecord(db, findKind(family, 'item')));
+}
+
+/** Who names which picture is of use once there are copies, or addresses that were tried. */
+export const keepsNames = async (db: Rows) =>
+  (await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) > 0;
+
+/** All pictures that the records of a family name, of all users or those of a query, each once. */
+const allNames = (db: Rows, family: Family, users?: string) => `
+  SELECT DISTINCT id, url, is_file FROM (
+    ${KIND_NAMES.filter((kind) => KINDS[kind].family === family)
+      .map((kind) => selectNamed(kind, db.member, users))
+      .join(' UNION ALL ')}) AS found
+  WHERE url <> '' AND octet_length(url) <= ${LONGEST_URL}`;
+
+async function deriveNames(db: SqlAdapter, family: Family): Promise<void> {
+  await db.run(`INSERT INTO named ${allNames(db, family, 'IN (SELECT owner FROM touched)')}`);
+  await db.countForPlanner('named');
+  const isGone = `family = '${family}' AND ${isTouched('id')} AND NOT EXISTS (
+    SELECT 1 FROM named WHERE named.id = media_names.id AND named.url = media_names.url AND named.is_file = media_names.is_file)`;
+  await db.run(`INSERT INTO dropped_urls SELECT DISTINCT url FROM media_names WHERE ${isGone}`);
+  await db.run(`DELETE FROM media_names WHERE ${isGone}`);
+  await db.run(`
+    INSERT INTO media_names (family, id, url, is_file) SELECT '${family}', id, url, is_file FROM named WHERE true
+    ORDER BY id, url ON CONFLICT DO NOTHING`);
+  await db.run(`
+    UPDATE media SET unnamed_since = ${seconds(db)}
+    WHERE url IN (SELECT url FROM dropped_urls) AND unnamed_since IS NULL AND NOT (${IS_NAMED})`);
+  await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
+  await db.run('DELETE FROM named');
+  await db.run('DELETE FROM dropped_urls');
+}
+
+/** Files the names of all records, where there were none of use before. */
+export async function nameEverything(db: SqlAdapter): Promise<void> {
+  await db.run('DELETE FROM media_names');
+  for (const family of FAMILIES)
+    await db.run(`
+      INSERT INTO media_names (family, id, url, is_file)
+      SELECT '${family}', id, url, is_file FROM (${allNames(db, family)}) AS named ORDER BY id, url`);
+  await db.countForPlanner('media_names');
+  await db.run(`
+    UPDATE media SET unnamed_since = CASE WHEN NOT (${IS_NAMED}) THEN ${seconds(db)} END
+    WHERE (unnamed_since IS NULL) <> (${IS_NAMED})`);
+}
+
+/** What each name answered when it was touched, and what it answers now; the first import is noted by nobody. */
+const noteChanges = (db: SqlAdapter, family: Family, notes: Derivation['notes']) =>
+  db.run(`
+    INSERT INTO changes (family, user_key, generation, profile, list, username)
+    SELECT '${family}', user_key, generation, CASE WHEN other_profile THEN generation END,
+      CASE WHEN other_list THEN generation END, CASE WHEN other_profile THEN username END
+    FROM vitrine CROSS JOIN (
+      SELECT user_key, max(etag) IS DISTINCT FROM max(etag_now) AS other_profile,
+        max(list) IS DISTINCT FROM max(list_now) AS other_list, max(username) AS username FROM (
+        SELECT user_key, username, etag, list, NULL AS etag_now, NULL AS list_now FROM touched WHERE user_key IS NOT NULL
+        UNION ALL
+        SELECT profiles.user_key, NULL, NULL, NULL, profiles.etag, ${listEtag(family, 'profiles.id')}
+        FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner) AS answers
+      GROUP BY user_key) AS compared
+    WHERE generation > 0 ${notes === 'different' ? 'AND (other_profile OR other_list)' : ''}
+    ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation,
+      profile = coalesce(excluded.profile, changes.profile), list = coalesce(excluded.list, changes.list),
+      username = coalesce(excluded.username, changes.username)`);
+
+const NOBODY = "SELECT '', '' WHERE false";
+
+/** The same selections, for `vitrine check`: the rows that are not what the records give. */
+export async function wrongRows(db: Rows, family: Family) {
+  const profile = await readServedRecord(db, findKind(family, 'profile'));
+  const list = await readServedRecord(db, findKind(family, 'item'));
+  const names = `SELECT id, url, is_file FROM media_names WHERE family = '${family}'`;
+  const words = `SELECT word, id FROM words WHERE family = '${family}'`;
+  const wordsNow = `SELECT DISTINCT word, id FROM words_of_profiles WHERE family = '${family}'`;
+  /** The ids of rows that only one of two selections has. Each of them has a row once, and is read once. */
+  const differing = (columns: string, one: string, other: string) => `
+    SELECT DISTINCT '${family}', CAST(id AS text) FROM (
+      SELECT ${columns} FROM (${one} UNION ALL ${other}) AS either GROUP BY ${columns} HAVING count(*) = 1) AS wrong`;
+  return {
+    profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
+    lists: `
+      SELECT profiles.family, profiles.user_key FROM profiles
+      WHERE profiles.family = '${family}' AND ${listedOnce(family)} IS DISTINCT FROM etag_of(${listOfProfile(list)})
+      UNION
+      SELECT family, user_key FROM lists
+      WHERE family = '${family}' AND (collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
+        SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner))`,
+    words: differing('id, word', words, wordsNow),
+    names: (await keepsNames(db)) ? differing('id, url, is_file', names, allNames(db, family)) : NOBODY,
+  };
+}
+
+/** Derives everything anew, also where something else than records is wrong. */
+export async function deriveEverything(db: SqlAdapter): Promise<void> {
+  for (const family of FAMILIES) {
+    await db.run('DELETE FROM touched');
+    await touchEverybody(db, family);
+    await db.run(`DELETE FROM words WHERE family = '${family}' AND NOT EXISTS (
+      SELECT 1 FROM words_of_profiles AS now
+      WHERE now.family = words.family AND now.word = words.word AND now.id = words.id)`);
+    await db.run(addWords(family));
+    await derive(db, family, { notes: 'different' });
+  }
+  if (await keepsNames(db)) await nameEverything(db);
+}
