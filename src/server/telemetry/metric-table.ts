@@ -3,7 +3,7 @@
 
 import type { Registry } from '@prometheus-io/client';
 import { VERSION } from '../../config/package-files.ts';
-import type { HostState } from '../../stores/reader.ts';
+import type { Counts, HostState } from '../../stores/reader.ts';
 import {
   DURATION,
   durationSamples,
@@ -91,7 +91,7 @@ export const METRICS: readonly Metric[] = [
     name: 'vitrine_last_import_run_timestamp_seconds',
     type: 'gauge',
     help: 'When an import or a mirror came to its end, also one that changed nothing.',
-    read: ({ store }) => store.lastImportRun(),
+    read: ({ store }) => ifKnown(async () => await store.lastImportRun()),
     alert: {
       name: 'VitrineImportOverdue',
       expr: 'time() - vitrine_last_import_run_timestamp_seconds > 36 * 3600',
@@ -107,8 +107,7 @@ export const METRICS: readonly Metric[] = [
     type: 'gauge',
     aggregator: 'first',
     help: 'Records served, by kind: users (`… profile`) and items (`post`, `shot`).',
-    read: async ({ store }) =>
-      Object.entries(await store.counts()).map(([kind, value]) => ({ labels: { kind }, value })),
+    read: ({ store }) => ifKnown(async () => recordSamples(await store.counts())),
     alert: {
       name: 'VitrineLostUsers',
       expr: 'sum by (job, instance) (vitrine_records{kind=~".* profile"}) < 0.5 * sum by (job, instance) (vitrine_records{kind=~".* profile"} offset 1h)',
@@ -305,6 +304,12 @@ export const METRICS: readonly Metric[] = [
     },
   },
 ];
+
+/** Undefined, which is no sample, while the data cannot be read: zero would be a number that an alert believes. */
+const ifKnown = <T>(read: () => Promise<T>): Promise<T | undefined> => read().catch(() => undefined);
+
+const recordSamples = (counts: Counts): Sample[] =>
+  Object.entries(counts).map(([kind, value]) => ({ labels: { kind }, value }));
 
 const hostSamples = ({ store }: MetricsSources, of: (state: HostState) => number): Sample[] =>
   (store.hosts?.() ?? []).map((state) => ({ labels: { host: state.name }, value: of(state) }));

@@ -14,7 +14,7 @@ import {
   type UserEntry,
 } from '../reader.ts';
 import { type Archive, createArchive } from '../sql/archive.ts';
-import { countsFrom, NO_COUNTS } from '../sql/counts.ts';
+import { countsFrom } from '../sql/counts.ts';
 import {
   forEachSide,
   NEWEST_COLUMNS,
@@ -147,11 +147,13 @@ const SIZES = forEachSide(sizesQuery);
 /** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
 export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
   const hosts = await openHosts(url, observe);
-  return createReader(hosts, async (query) => {
+  const reader = createReader(hosts, async (query) => {
     const row = await hosts.read(query);
     if (hosts.newest() === 0) throw hosts.refusal();
     return row;
   });
+  // While no host answers, a server says what it knew last. A command must fail.
+  return { ...reader, counts: keepLast(async () => await reader.counts()) };
 }
 
 /** Opens a database for a few lookups; it may be empty. */
@@ -185,11 +187,7 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
     ...createItemLists(queries),
     version: hosts.newest,
     lastImport: () => importTime(hosts.newest()),
-    lastImportRun: () =>
-      readValue(LAST_RUN).then(
-        (lastRun) => importTime(Number(lastRun)),
-        () => undefined,
-      ),
+    lastImportRun: async () => importTime(Number(await readValue(LAST_RUN))),
     hosts: hosts.states,
     profile: (family, userKey, { known = '' } = {}) =>
       find({ ...PROFILE, values: [family, userKey, known] }, false),
@@ -199,7 +197,7 @@ function createReader(hosts: Hosts, read: Hosts['read']): Reader {
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
     pictures: async (files) => factsByFile(await readJson<FactsRow[]>(PICTURES, files)),
-    counts: keepLast(NO_COUNTS, async () => countsFrom(Object.entries(await readJson<Counts>(COUNTS)))),
+    counts: async () => countsFrom(Object.entries(await readJson<Counts>(COUNTS))),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
@@ -272,12 +270,17 @@ const createItemLists = ({ readRow, readJson }: Queries): ItemLists => ({
     readJson<ItemSize[]>(SIZES[family][side], userKey, from, limit, skip),
 });
 
-/** Where it fails, what it returned last. */
-function keepLast<T>(first: T, read: () => Promise<T>): () => Promise<T> {
-  let last = first;
+/** Where it fails, what it returned last. The first time must succeed. */
+function keepLast<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: T | undefined;
   return async () => {
-    last = await read().catch(() => last);
-    return last;
+    try {
+      last = await read();
+      return last;
+    } catch (error) {
+      if (last === undefined) throw error;
+      return last;
+    }
   };
 }
 
