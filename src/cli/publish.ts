@@ -19,7 +19,7 @@ const HELP = `
 Every answer of the server becomes a file below <folder>. The configuration of the platform says which file answers which
 address. Run it again after each import. It writes only what changed, and all of it appears at once. --without leaves out
 parts that take long for many users. The parts are ${SITE_PARTS.join(', ')}.
-${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
+${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for cloudflare --without cards,feeds')}`;
 
 const RESULT =
   '`files`, `bytes`, `written`, `unchanged`, `removed`, `tooLong` (users left out), `incomplete` (files without their picture, which the next run writes again), `folder`, `platform`, `warning` (what failed when the new files were served already)';

@@ -1,13 +1,12 @@
 // The hosts that a site can be published for, with exactly the configurations that are written: real web servers, and
 // emulators of those that are services.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Miniflare } from 'miniflare';
 import { afterAll } from 'vitest';
-import { tempFolder } from './files.ts';
 import type { ProgramName } from './programs.ts';
-import { runNginx, startProxy } from './proxies.ts';
+import { runNginx } from './proxies.ts';
 
 interface PublishedHost {
   /** What must be installed. */
@@ -24,7 +23,6 @@ const readIn = (current: string, file: string) => readFileSync(join(current, fil
 
 export const HOSTS: Readonly<Record<string, PublishedHost>> = {
   nginx: { program: 'nginx', isService: false, compresses: true, start: startNginx },
-  caddy: { program: 'caddy', isService: false, compresses: true, start: startCaddy },
   cloudflare: { isService: true, compresses: true, start: startWorker },
   netlify: { isService: true, compresses: false, start: startNetlify },
 };
@@ -32,21 +30,6 @@ export const HOSTS: Readonly<Record<string, PublishedHost>> = {
 function startNginx(current: string, port: number): Promise<void> {
   const text = readIn(current, 'nginx.conf');
   return runNginx(text.replace(/listen \d+;/, `listen 127.0.0.1:${port};`), [port]);
-}
-
-async function startCaddy(current: string, port: number): Promise<void> {
-  const config = join(tempFolder(), 'Caddyfile');
-  const global = '{\n\tadmin off\n\tauto_https off\n}\n';
-  const names = /http:\/\/[a-z.]+\.(?:example|org)(?=,| \{)/g;
-  writeFileSync(
-    config,
-    global +
-      readIn(current, 'Caddyfile').replace(
-        names,
-        (name) => `${name.replace('profiles.example.org', '127.0.0.1')}:${port}`,
-      ),
-  );
-  await startProxy('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], [port]);
 }
 
 const workers: Miniflare[] = [];

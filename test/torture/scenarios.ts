@@ -192,7 +192,7 @@ const publish = (platform: string) =>
     ...VARIANT_NAMES.map((variant) => `--base-url-${variant} https://${variant}.example/${variant}`),
   ].join(' ');
 
-const PUBLISHING = ['nginx', 'caddy', 'cloudflare', 'netlify'].flatMap((platform): Scenario[] => {
+const PUBLISHING = ['nginx', 'cloudflare', 'netlify'].flatMap((platform): Scenario[] => {
   const [name, command] = [`publish-${platform}`, publish(platform)];
   return [
     { name, data: [FIRST], command, output: served },

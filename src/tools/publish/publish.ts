@@ -18,7 +18,6 @@ import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import { VARIANTS } from '../../variants.ts';
 import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
-import { caddy } from './caddy.ts';
 import { isDriverError, type Listed } from './manifest.ts';
 import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
@@ -79,7 +78,6 @@ async function publishTree(run: PublishRun, tree: Tree) {
 /** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
 const WRITERS: Record<PlatformName, (input: ConfigInput) => Readonly<Record<string, string>>> = {
   nginx: (input) => ({ 'nginx.conf': nginx(input) }),
-  caddy: (input) => ({ Caddyfile: caddy(input) }),
   cloudflare,
   netlify,
 };

@@ -10,7 +10,7 @@ import { MEDIA_TYPES } from '../../records/copy-files.ts';
 import type { ItemSize } from '../../stores/reader.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../../variants.ts';
 
-export const PLATFORM_NAMES = ['nginx', 'caddy', 'cloudflare', 'netlify'] as const;
+export const PLATFORM_NAMES = ['nginx', 'cloudflare', 'netlify'] as const;
 export type PlatformName = (typeof PLATFORM_NAMES)[number];
 
 /** Parts that may be left out. */

@@ -191,7 +191,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
         )) {
           const served = await shown(own, address, { host });
           expect(await shown({ port }, address, { host }), host + address).toEqual(served);
-          if (name === 'caddy' || isService) continue;
+          if (isService) continue;
           for (const spelling of [`${host}:80`, `${host}:${port}`, `${host}.`, host.toUpperCase()])
             expect(await shown({ port }, address, { host: spelling }), spelling + address).toEqual(served);
         }
@@ -245,8 +245,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, compress
       timeout: 900_000,
     }, async () => {
       const wrong: unknown[] = [];
-      const outside = (body: string) =>
-        /^\{"group"|^\[build\]|^map |^const SITE|^#!|root:|^\S+ \{$/m.test(body);
+      const outside = (body: string) => /^\{"group"|^\[build\]|^map |^const SITE|^#!|root:/m.test(body);
       for (const address of hostileAddresses(HOSTILE)) {
         const reply = await (isService ? askService(address) : askRaw(address));
         if (!/^HTTP\/1\.[01] [234]/.test(reply) || outside(reply)) wrong.push([address, reply]);
@@ -267,7 +266,7 @@ const HOSTILE = 2_000;
 const PARTS = [
   ...String.raw`.. . / \ %2e %2E%2e %2f %5c %00 %0a %0d%0a %252e%252e%252f % %zz %c0%ae %u002e`.split(' '),
   ...'; & && = ? # + $1 {1} {path} %{ENV:HOME} * [a-z] ~ " < | é user=ada post=true ada'.split(' '),
-  ...'manifest.ndjson nginx.conf Caddyfile etc/passwd .json .gz .html errors/'.split(' '),
+  ...'manifest.ndjson nginx.conf etc/passwd .json .gz .html errors/'.split(' '),
   ...["'", '-errors/USER_MISSING', 'data/a/profile', 'x'.repeat(300), '../'.repeat(30)],
 ];
 const STARTS = [
