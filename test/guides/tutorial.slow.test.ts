@@ -89,7 +89,7 @@ test.skipIf(skipWithout('nginx') || skipWithout('curl'))(
 
     expect(await run(configure(keeping?.[0] ?? ''))).toMatch(keepingPrints[0] as RegExp);
     const unit = readFileSync(join(folder, 'units/vitrine.service'), 'utf8');
-    expect(unit).toContain(`ExecStart=${ROOT}/node_modules/.bin/node --disable-sigusr1 `);
+    expect(unit).toContain(`ExecStart=${ROOT}/test/node/node --disable-sigusr1 `);
     const settings = [...unit.matchAll(/^Environment="(\w+)=(.*)"$/gm)].map(([, name, value]) => [
       name,
       value,

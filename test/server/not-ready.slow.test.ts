@@ -105,7 +105,7 @@ describe('without DATABASE_URL', () => {
 /** What package.json runs, without npm. */
 async function npmStart(env: Record<string, string>) {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  expect(scripts.start).toBe('exec node --disable-sigusr1 src/vitrine.js serve --samples');
+  expect(scripts.start).toBe('exec test/node/node --disable-sigusr1 src/vitrine.js serve --samples');
   const server = await startServer(env);
   return { ...server, messages: linesOf(server).map(({ msg }) => msg) };
 }
