@@ -4,9 +4,11 @@ import { statSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { fixture, readRecords, stateOf, ugly } from '../support/files.ts';
 import { type Request, rawBytes, requestsFor, written } from '../support/fuzz-requests.ts';
-import { ask, databaseOf, dial, hearOut, type Server, startServer } from '../support/rig.ts';
+import { ask, dial, hearOut } from '../support/http.ts';
+import { type Server, startServer } from '../support/server.ts';
 import { linesOf } from '../support/stress.ts';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2000);

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { fixture, ROOT } from '../support/files.ts';
-import { databaseOf } from '../support/rig.ts';
 
 const guide = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8');
 const section = /### A lookup, by file and function\n([\s\S]*?)\n\n[^\d ]/.exec(guide)?.[1] ?? '';

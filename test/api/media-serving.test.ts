@@ -6,12 +6,14 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { copyPath, type Extension, MEDIA_TYPES } from '../../src/records/copy-files.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture } from '../support/files.ts';
+import { ask, dial, hearOut, sendRaw } from '../support/http.ts';
 import { change } from '../support/importing.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../support/media-folder.ts';
 import { blog } from '../support/records.ts';
-import { ask, databaseOf, dial, hearOut, type LocalServer, sendRaw, startServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
+import { type LocalServer, startServer } from '../support/server.ts';
 
 const TEXT = '0123456789';
 const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');

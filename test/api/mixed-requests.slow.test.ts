@@ -2,8 +2,9 @@
 // `npm run torture -- --long mixed` makes 220,000 requests in 128 MB.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { mixedAddresses, mixedUsers } from '../support/mixed-requests.ts';
-import { databaseOf, startServer } from '../support/rig.ts';
+import { startServer } from '../support/server.ts';
 import { startLoad, until } from '../support/stress.ts';
 
 /** The most memory, in MB, during 1,000 requests and during 4,000 that follow later. */

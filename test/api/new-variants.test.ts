@@ -16,10 +16,12 @@ import { readConfig } from '../../src/config/config.ts';
 import { UserName } from '../../src/records/user-name.ts';
 import { startServer } from '../../src/server/serve.ts';
 import { createLog } from '../../src/server/telemetry/log.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture, tempFile } from '../support/files.ts';
+import { ask, json } from '../support/http.ts';
 import { exported, newPath } from '../support/importing.ts';
 import { mirror } from '../support/mirror-site.ts';
-import { ask, databaseOf, done, json, run } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
 
 /** The file of the new style. */
 const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {

@@ -5,8 +5,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { ndjson, tempFolder } from '../support/files.ts';
-import { ask, json, type LocalServer } from '../support/rig.ts';
+import { ask, json } from '../support/http.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 import { until } from '../support/stress.ts';
 
 const MIRA = { id: '1', username: 'mira', name: 'Mira', skills: 'type', avatar: 'img/mira.png' };

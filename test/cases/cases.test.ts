@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { storeName } from '../support/database.ts';
 import { ROOT } from '../support/files.ts';
-import { storeName } from '../support/rig.ts';
 import { runCase } from './session.ts';
 import { formatTranscript, parseTranscripts } from './transcript.ts';
 

@@ -3,19 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
+import { importInto, newDatabase } from '../support/database.ts';
 import { plainFolder, ROOT } from '../support/files.ts';
+import { ask, type Reply } from '../support/http.ts';
 import { executeSql, recordsIn } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
-import {
-  ask,
-  importInto,
-  type LocalServer,
-  newDatabase,
-  prepareServe,
-  type Reply,
-  spawned,
-} from '../support/rig.ts';
+import { prepareServe, spawned } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 import { toBytes } from './bytes.ts';
 import { readInPieces } from './read-in-pieces.ts';
 import { alternativesOf, type CaseFile, type Step, type Transcript } from './transcript.ts';

@@ -17,9 +17,10 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
 import { explain } from '../../src/stores/command-errors.ts';
+import { databaseOf } from '../support/database.ts';
 import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from '../support/files.ts';
 import { executeSql, newPath } from '../support/importing.ts';
-import { databaseOf, done, run, spawned, vitrine } from '../support/rig.ts';
+import { done, run, spawned, vitrine } from '../support/run.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

@@ -4,10 +4,11 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { ndjson, tempFolder } from '../support/files.ts';
 import { executeSql, exported } from '../support/importing.ts';
 import { blog, post } from '../support/records.ts';
-import { databaseOf, done, run } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

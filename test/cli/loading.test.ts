@@ -1,8 +1,10 @@
 // What commands load, which is most of what a short command costs: a table of the most modules, and of what must be absent.
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { fixture, loadedFirst } from '../support/files.ts';
-import { databaseOf, startServer, vitrine } from '../support/rig.ts';
+import { vitrine } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 
 /** Names each module on standard error when the process ends. */
 const LIST = `import { registerHooks } from 'node:module';

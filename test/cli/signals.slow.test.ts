@@ -9,9 +9,10 @@ import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
+import { databaseOf } from '../support/database.ts';
 import { loadedFirst, ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { blog } from '../support/records.ts';
-import { databaseOf, done, vitrine } from '../support/rig.ts';
+import { done, vitrine } from '../support/run.ts';
 import { until } from '../support/stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;

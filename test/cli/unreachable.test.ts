@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
 import { tempFolder } from '../support/files.ts';
-import { ask, run, startServer } from '../support/rig.ts';
+import { ask } from '../support/http.ts';
+import { run } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 import { adminOf } from '../support/stress.ts';
 
 const CLOSED = 'postgres://me@127.0.0.1:1/db';

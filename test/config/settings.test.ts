@@ -16,8 +16,9 @@ import {
 } from '../../src/config/settings.ts';
 import { VARIANT_NAMES } from '../../src/variants.ts';
 import { fixture, ROOT, tempFile } from '../support/files.ts';
+import { ask, json } from '../support/http.ts';
 import { newPath } from '../support/importing.ts';
-import { ask, done, json } from '../support/rig.ts';
+import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;

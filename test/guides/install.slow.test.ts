@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { atEnd } from '../support/at-end.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
 import { PATH } from '../support/npm.ts';
 import { section } from '../support/pages.ts';
-import { atEnd } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
 
 const GUIDE = 'src/guides/install.md';

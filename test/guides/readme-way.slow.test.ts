@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, json } from '../support/http.ts';
 import { codeBlock } from '../support/pages.ts';
 import { fillIn } from '../support/printed.ts';
 import { skipWithout } from '../support/programs.ts';
 import { runNginx } from '../support/proxies.ts';
-import { ask, done, json, startServer } from '../support/rig.ts';
+import { done } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 import { linesOf, until } from '../support/stress.ts';
 
 /** From here nginx connects, as the proxy on a machine does from the gateway of the container's network. */

@@ -16,11 +16,14 @@ import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/settings
 import { KIND_NAMES, KINDS, type KindName } from '../../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../../src/records/schemas.ts';
 import { inWords, VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
+import { ask, json } from '../support/http.ts';
 import { withOutputs } from '../support/page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from '../support/pages.ts';
-import { ask, databaseOf, done, json, type LocalServer, startServer } from '../support/rig.ts';
+import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
+import { type LocalServer, startServer } from '../support/server.ts';
 
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');

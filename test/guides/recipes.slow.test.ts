@@ -6,13 +6,14 @@ import { describeInBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, json } from '../support/http.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { npm, npmInstall } from '../support/npm.ts';
 import { codeBlock, readPage, section } from '../support/pages.ts';
 import { skipWithout } from '../support/programs.ts';
 import { runNginx } from '../support/proxies.ts';
-import { ask, json, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const GUIDE = 'src/guides/recipes.md';
 

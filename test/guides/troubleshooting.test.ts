@@ -7,7 +7,7 @@ import { ERROR_CODES } from '../../src/api/http/errors.ts';
 import { METRICS } from '../../src/server/telemetry/metric-table.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { section } from '../support/pages.ts';
-import { prepareServe, spawned } from '../support/rig.ts';
+import { prepareServe, spawned } from '../support/run.ts';
 
 const GUIDE = 'src/guides/troubleshooting.md';
 

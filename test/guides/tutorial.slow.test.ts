@@ -8,11 +8,12 @@ import { expect, test } from 'vitest';
 import { AUTHORITY, KEY, SIGNED } from '../support/certificates.ts';
 import { PROGRAM, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask } from '../support/http.ts';
 import { readPage } from '../support/pages.ts';
 import { fillIn } from '../support/printed.ts';
 import { skipWithout } from '../support/programs.ts';
 import { runNginx } from '../support/proxies.ts';
-import { ask, startServer } from '../support/rig.ts';
+import { startServer } from '../support/server.ts';
 
 const exec = promisify(execFile);
 

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { tempFolder } from '../support/files.ts';
-import { ask, databaseOf, json } from '../support/rig.ts';
+import { ask, json } from '../support/http.ts';
 import { serveHere } from '../support/serve-here.ts';
 import { bodiesOf, generation } from '../support/stress.ts';
 

@@ -9,13 +9,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openWriter } from '../../src/stores/open.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { people } from '../bench/data.ts';
+import { databaseOf } from '../support/database.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
+import { ask } from '../support/http.ts';
 import { exported, newPath } from '../support/importing.ts';
 import { copiesIn } from '../support/media-folder.ts';
 import { crowd, mirrorArgs, mirrorHere, namesIn, startFiles, startSite } from '../support/mirror-site.ts';
 import { svg } from '../support/pictures.ts';
 import { folio } from '../support/records.ts';
-import { ask, databaseOf, done, spawned, startServer, vitrine } from '../support/rig.ts';
+import { done, spawned, vitrine } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 import { canMount, grow, onDisk } from '../support/small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../support/stress.ts';
 

@@ -18,10 +18,11 @@ import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../../src/import/export.ts';
 import { describePlace, encodePlace } from '../../src/import/report.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture, ndjson, PROGRAM, readLines, tempFile, tempFolder } from '../support/files.ts';
 import { exported, into, newPath } from '../support/importing.ts';
 import { blog } from '../support/records.ts';
-import { databaseOf, run, spawned } from '../support/rig.ts';
+import { run, spawned } from '../support/run.ts';
 
 const GOOD = blog(1, 'one');
 const BAD = blog(2, 'two', { verified: 'yes' });

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lookAt, watchSaves } from '../../src/import/watch-files.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
-import { ask, json, type LocalServer, prepareServe, startServer } from '../support/rig.ts';
+import { ask, json } from '../support/http.ts';
+import { prepareServe } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
+import { type LocalServer, startServer } from '../support/server.ts';
 import { until } from '../support/stress.ts';
 
 const MIRA = { id: '1', username: 'mira', name: 'Mira', skills: 'type' };

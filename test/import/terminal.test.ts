@@ -9,9 +9,10 @@ import { writeExport } from '../../src/import/export.ts';
 import { createReport } from '../../src/import/terminal.ts';
 import { openArchive, openWriter } from '../../src/stores/open.ts';
 import { madeEtags } from '../../src/stores/steps.ts';
+import { databaseOf, importInto } from '../support/database.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
-import { databaseOf, done, importInto, processWith } from '../support/rig.ts';
+import { done, processWith } from '../support/run.ts';
 
 test('off a terminal, a step is shown once nothing was shown for ten seconds', () => {
   let time = 0;

@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
 import { npmInstall } from '../support/npm.ts';
-import { ask, endWithTests } from '../support/rig.ts';
+import { ask } from '../support/http.ts';
+import { endWithTests } from '../support/at-end.ts';
 import { until } from '../support/stress.ts';
 
 const COPIED = [

@@ -6,12 +6,15 @@ import { Agent, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { endWithTests } from '../support/at-end.ts';
 import { compile } from '../support/compile.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture, ndjson, ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, json } from '../support/http.ts';
 import { executeSql } from '../support/importing.ts';
 import { npmInstall, PATH } from '../support/npm.ts';
-import { ask, databaseOf, done, endWithTests, json } from '../support/rig.ts';
+import { done } from '../support/run.ts';
 import { until } from '../support/stress.ts';
 
 const PERMISSIVE = /^(MIT|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0)$/;

@@ -2,9 +2,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser, watchCosts } from '../support/browser.ts';
+import { databaseOf } from '../support/database.ts';
 import { ndjson, tempFile } from '../support/files.ts';
-import { databaseOf, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const MAX_SHIFT = 0.02;
 

@@ -5,8 +5,9 @@ import { HtmlValidate, StaticConfigLoader } from 'html-validate';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VARIANT_NAMES } from '../../src/variants.ts';
 import { describeInBrowser } from '../support/browser.ts';
-import { ask, type LocalServer } from '../support/rig.ts';
+import { ask } from '../support/http.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const validator = new HtmlValidate(
   new StaticConfigLoader({

@@ -8,11 +8,13 @@ import { Script } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
+import { addRecords, databaseOf } from '../support/database.ts';
 import { fixture, ROOT, readRecords, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, json } from '../support/http.ts';
 import { blog, folio } from '../support/records.ts';
-import { addRecords, ask, databaseOf, json, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

@@ -9,11 +9,13 @@ import Database from 'better-sqlite3';
 import { RelaxNGValidator, XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { parseSitemapIndex } from 'sitemap';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { ROOT } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, json } from '../support/http.ts';
 import { folio, shot } from '../support/records.ts';
-import { ask, databaseOf, json, type LocalServer } from '../support/rig.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const require = createRequire(import.meta.url);
 const parse = (path: string) => XmlDocument.fromBuffer(readFileSync(path));

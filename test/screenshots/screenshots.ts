@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launch } from '../support/browser-launch.ts';
-import { startServer } from '../support/rig.ts';
+import { startServer } from '../support/server.ts';
 
 const FOLDER = import.meta.dirname;
 const PERSON = 'people/b/ada';

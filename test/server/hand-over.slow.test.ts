@@ -5,8 +5,9 @@ import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
 import { PROGRAM, tempFile } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask, type Reply } from '../support/http.ts';
 import { pathOf, skipWithout } from '../support/programs.ts';
-import { ask, KEEPS_SILENT, type Reply } from '../support/rig.ts';
+import { KEEPS_SILENT } from '../support/server.ts';
 import { startLoad, until } from '../support/stress.ts';
 
 /** Opens a socket; for each line of its input starts a server that inherits it, and prints the server's process id. */

@@ -1,18 +1,9 @@
 // Limits: request rate, timeouts, and load shedding while the event loop lags.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  ask,
-  dial,
-  hearOut,
-  json,
-  type LocalServer,
-  parseReplies,
-  type Reply,
-  sendRaw,
-  startServer,
-} from '../support/rig.ts';
+import { ask, dial, hearOut, json, parseReplies, type Reply, sendRaw } from '../support/http.ts';
 import { serveHere, serveLookups } from '../support/serve-here.ts';
+import { type LocalServer, startServer } from '../support/server.ts';
 import { until } from '../support/stress.ts';
 
 const ADA = '/a/api/?user=ada';

@@ -2,11 +2,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { fixture, ROOT, tempFile } from '../support/files.ts';
+import { ask, json } from '../support/http.ts';
 import { executeSql, newPath } from '../support/importing.ts';
 import { blog } from '../support/records.ts';
-import { ask, databaseOf, done, json, type LocalServer, startServer } from '../support/rig.ts';
+import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
+import { type LocalServer, startServer } from '../support/server.ts';
 import { adminOf, linesOf, logged, until } from '../support/stress.ts';
 
 const ADA = '/a/api/?user=ada';

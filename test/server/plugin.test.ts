@@ -5,9 +5,12 @@ import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type VitrineOptions, vitrine } from '../../src/server/plugin.ts';
 import { VARIANT_NAMES } from '../../src/variants.ts';
+import { atEnd } from '../support/at-end.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture } from '../support/files.ts';
-import { type AskOptions, ask, atEnd, databaseOf, type LocalServer } from '../support/rig.ts';
+import { type AskOptions, ask } from '../support/http.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const app = Fastify();
 let server: LocalServer;

@@ -3,8 +3,9 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../../src/api/http/errors.ts';
-import { ask, dial, hearOut, type LocalServer, parseReplies, type Reply } from '../support/rig.ts';
+import { ask, dial, hearOut, parseReplies, type Reply } from '../support/http.ts';
 import { serveHere } from '../support/serve-here.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const PROFILE = '/b/api/username/ada';
 const LIST = `${PROFILE}/shots`;

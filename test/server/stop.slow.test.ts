@@ -6,20 +6,12 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { endWithTests } from '../support/at-end.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  ask,
-  dial,
-  endWithTests,
-  hearOut,
-  json,
-  KEEPS_SILENT,
-  parseReplies,
-  run,
-  startServer,
-  vitrine,
-} from '../support/rig.ts';
+import { ask, dial, hearOut, json, parseReplies } from '../support/http.ts';
+import { run, vitrine } from '../support/run.ts';
+import { KEEPS_SILENT, startServer } from '../support/server.ts';
 import { adminOf, isRefused, logged, until } from '../support/stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { tempFile, tempFolder } from '../support/files.ts';
-import { run, startServer } from '../support/rig.ts';
+import { run } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 import { linesOf, until } from '../support/stress.ts';
 
 const ADA = '/a/api/?user=ada';

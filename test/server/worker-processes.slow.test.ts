@@ -2,20 +2,12 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databaseOf } from '../support/database.ts';
 import { fixture, loadedFirst, ugly } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  done,
-  type Environment,
-  hearOut,
-  parseReplies,
-  run,
-  type Server,
-  startServer,
-} from '../support/rig.ts';
+import { ask, dial, hearOut, parseReplies } from '../support/http.ts';
+import { done, type Environment, run } from '../support/run.ts';
+import { type Server, startServer } from '../support/server.ts';
 import { adminOf, isRefused, logged, startLoad, until } from '../support/stress.ts';
 
 let server: Server;

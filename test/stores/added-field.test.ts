@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { openArchive, openServed } from '../../src/stores/open.ts';
+import { importInto } from '../support/database.ts';
 import { fixture, PROGRAM, tempFolder, ugly } from '../support/files.ts';
 import { executeSql, exported, newPath } from '../support/importing.ts';
-import { done, importInto, run } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

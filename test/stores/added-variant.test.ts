@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
 import { openServed } from '../../src/stores/open.ts';
+import { databaseOf } from '../support/database.ts';
 import { fixture, tempFolder } from '../support/files.ts';
-import { databaseOf, done, run } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
 
 /** A database as the program without the variants leaves it. */
 async function earlier(): Promise<string> {

@@ -15,11 +15,12 @@ import { change as changeIn } from '../../src/stores/sqlite/write.ts';
 import { createWriter, type Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
+import { addRecords, newDatabase, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
 import { bodyOf, change, executeSql, newPath, saveOriginals } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
-import { addRecords, newDatabase, run, storeName } from '../support/rig.ts';
+import { run } from '../support/run.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
 const COPY = `${'0'.repeat(64)}.png`;

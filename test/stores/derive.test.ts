@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkDatabase, openArchive, openWriter } from '../../src/stores/open.ts';
+import { databaseOf, importInto, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
 import { change, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post } from '../support/records.ts';
-import { databaseOf, importInto, storeName } from '../support/rig.ts';
 
 interface User {
   readonly name: string;

@@ -3,10 +3,12 @@ import { copyFileSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/stores/open.ts';
+import { addRecords } from '../support/database.ts';
 import { fixture, readRecords } from '../support/files.ts';
+import { ask } from '../support/http.ts';
 import { executeSql, exported, newPath } from '../support/importing.ts';
 import { blog, post } from '../support/records.ts';
-import { addRecords, ask, done, run } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
 
 /** The database is sound and equals one made by a single import. */

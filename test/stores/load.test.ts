@@ -14,9 +14,9 @@ import { NoDataError } from '../../src/stores/errors.ts';
 import { checkDatabase, openArchive, openReader, openWriter } from '../../src/stores/open.ts';
 import type { LoadOptions, Misfit, Tallies } from '../../src/stores/sql/load.ts';
 import { collectionsOf } from '../../src/variants.ts';
+import { newDatabase, storeName } from '../support/database.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { bodyOf, exported } from '../support/importing.ts';
-import { newDatabase, storeName } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
 
 /** The text of a record with all members of its kind, as `vitrine check` wants it. */

@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive } from '../../src/stores/open.ts';
 import type { FetchOptions } from '../../src/tools/media/fetch.ts';
+import { addRecords, databaseOf, storeName } from '../support/database.ts';
 import { tempFolder } from '../support/files.ts';
 import { change, readMedia } from '../support/importing.ts';
 import { fetchInto, MEDIA_URL } from '../support/media-folder.ts';
 import { type Files, startFiles } from '../support/mirror-site.ts';
 import { pdf, png } from '../support/pictures.ts';
 import { folio, shot } from '../support/records.ts';
-import { addRecords, databaseOf, storeName } from '../support/rig.ts';
 
 /** A host with these pictures, and a store of one user for each. */
 async function withPictures(files: Files, ...names: string[]) {

@@ -8,10 +8,10 @@ import { FAMILIES, type Family, KIND_NAMES } from '../../src/records/kinds.ts';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
 import { copiedMembers } from '../../src/stores/sql/media-statements.ts';
 import type { Writer } from '../../src/stores/writer.ts';
+import { addRecords, databaseOf, storeName } from '../support/database.ts';
 import { ndjson, PROGRAM } from '../support/files.ts';
 import { change, executeSql, exported, readMedia, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
-import { addRecords, databaseOf, storeName } from '../support/rig.ts';
 
 const MEDIA = 'https://m.example';
 const copyName = (digit: number) => `${String(digit).repeat(64)}.png`;

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive, openReader } from '../../src/stores/open.ts';
 import { type MeasuredCopy, undecoded } from '../../src/stores/sql/media-statements.ts';
+import { addRecords, databaseOf, newDatabase, storeName } from '../support/database.ts';
 import { bodyOf, change, readMedia, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
-import { addRecords, databaseOf, newDatabase, storeName } from '../support/rig.ts';
 
 const OLD = 'https://old.example';
 const MEDIA = 'https://new.example/media';

@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newDatabase, useStore } from '../support/database.ts';
 import { ROOT } from '../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../support/postgres-rig.ts';
-import { newDatabase, useStore } from '../support/rig.ts';
 
 const QUICK = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['**/*.slow.test.ts'] });
 

@@ -3,8 +3,11 @@
 import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from '../bench/data.ts';
+import { databaseOf } from '../support/database.ts';
 import { loadedFirst, ndjson, tempFile } from '../support/files.ts';
-import { ask, databaseOf, type Server, spawned, startServer } from '../support/rig.ts';
+import { ask } from '../support/http.ts';
+import { spawned } from '../support/run.ts';
+import { type Server, startServer } from '../support/server.ts';
 
 const MEGABYTE = 2 ** 20;
 const USERS = 3000;

@@ -5,11 +5,11 @@ import type { ImportOptions } from '../../src/import/import.ts';
 import { searchKey } from '../../src/records/search-words.ts';
 import { checkDatabase, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import type { Answer, History, HistoryOptions, Newest, Reader } from '../../src/stores/reader.ts';
+import { addRecords, importInto, newDatabase, storeName } from '../support/database.ts';
 import type { Raw } from '../support/expected.ts';
 import { fixture, ndjson, ugly } from '../support/files.ts';
 import { bodyOf, change, exported } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
-import { addRecords, importInto, newDatabase, storeName } from '../support/rig.ts';
 import { until } from '../support/stress.ts';
 
 const take = (url: string, records: object[], options: Partial<ImportOptions> = {}) =>

@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openArchive } from '../../src/stores/open.ts';
+import { importInto } from '../support/database.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { newPath } from '../support/importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../support/mirror-site.ts';
 import { folio, shot } from '../support/records.ts';
-import { done, importInto, run, type Server, startServer } from '../support/rig.ts';
+import { done, run } from '../support/run.ts';
+import { type Server, startServer } from '../support/server.ts';
 import { logged, startLoad } from '../support/stress.ts';
 
 const USERS = 300;

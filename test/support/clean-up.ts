@@ -1,5 +1,5 @@
 // Runs for every test file: what it has started ends with its tests.
 import { afterAll } from 'vitest';
+import { cleanUp } from './at-end.ts';
 
-// Loaded late: some files change modules of src/ before these are used.
-afterAll(async () => (await import('./rig.ts')).cleanUp());
+afterAll(cleanUp);

@@ -5,7 +5,7 @@ import { freePort } from './free-port.ts';
 import { fillIn, printed } from './printed.ts';
 import { skipWithout } from './programs.ts';
 import { runNginx, startProxy } from './proxies.ts';
-import type { Server } from './rig.ts';
+import type { Server } from './server.ts';
 
 type Env = Record<string, string>;
 type Servers = readonly [Env, ...Env[]];

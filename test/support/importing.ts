@@ -8,7 +8,7 @@ import type { Answer } from '../../src/stores/reader.ts';
 import type { OriginalState } from '../../src/stores/sql/media.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { tempFolder } from './files.ts';
-import { run } from './rig.ts';
+import { run } from './run.ts';
 
 /** What is read of a file that comes in pieces of this size: its entries, and why no more could be read. */
 export async function readEntries(

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { openArchive, openReader, openWriter } from '../../src/stores/open.ts';
 import type { MirrorOptions } from '../../src/tools/mirror/context.ts';
 import { runMirror } from '../../src/tools/mirror/mirror.ts';
+import { atEnd } from './at-end.ts';
 import { tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { atEnd, done, run } from './rig.ts';
+import { done, run } from './run.ts';
 
 /** For runs in this process. */
 export const PACE = { concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0 };

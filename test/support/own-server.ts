@@ -5,7 +5,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { AddressInfo } from 'node:net';
 import { readConfig } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/server/edge/http-server.ts';
-import { atEnd } from './rig.ts';
+import { atEnd } from './at-end.ts';
 
 /** Serves `/large` with 2 MB; `/last` says that it is the last answer, and `/late` comes when the client has ended its side. */
 const serveSizes: RequestListener = ({ url, socket }, response) => {

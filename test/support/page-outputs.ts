@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { PROGRAM, tempFolder } from './files.ts';
-import { ask, type LocalServer } from './rig.ts';
+import { ask } from './http.ts';
+import type { LocalServer } from './server.ts';
 
 const exec = promisify(execFile);
 

@@ -1,8 +1,10 @@
 // Users whose profile and post name their import, for PostgreSQL tests with changing data.
 
 import { ndjson } from './files.ts';
+import { ask, json } from './http.ts';
 import { blog, post } from './records.ts';
-import { ask, done, json, type Server } from './rig.ts';
+import { done } from './run.ts';
+import type { Server } from './server.ts';
 import { adminOf } from './stress.ts';
 
 const USERS = 50;

@@ -5,8 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { tempFolder } from './files.ts';
+import { dial } from './http.ts';
 import { type ProgramName, pathOf } from './programs.ts';
-import { dial } from './rig.ts';
 import { until } from './stress.ts';
 
 const running = new Set<ChildProcess>();

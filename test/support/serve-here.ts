@@ -9,14 +9,9 @@ import { createLog } from '../../src/server/telemetry/log.ts';
 import { createTelemetry } from '../../src/server/telemetry/telemetry.ts';
 import { openReader } from '../../src/stores/open.ts';
 import type { Reader } from '../../src/stores/reader.ts';
-import {
-  atEnd,
-  type Environment,
-  type LocalServer,
-  processWith,
-  SERVER_SETTINGS,
-  startServer,
-} from './rig.ts';
+import { atEnd } from './at-end.ts';
+import { type Environment, processWith } from './run.ts';
+import { type LocalServer, SERVER_SETTINGS, startServer } from './server.ts';
 
 /**
  * Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. With

@@ -2,8 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode } from '../../src/records/thrown.ts';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
+import { ask, dial, type Reply } from './http.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, dial, type LocalServer, type Reply } from './rig.ts';
+import type { LocalServer } from './server.ts';
 
 /** Polls until `look` returns a truthy value. */
 export async function until<T>(

@@ -7,9 +7,11 @@ import { readFileSync } from 'node:fs';
 import { Agent, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endWithTests } from './at-end.ts';
 import { ATTACKS, type AttackName } from './attacks.ts';
 import type { MemoryGroup } from './memory-group.ts';
-import { type Environment, endWithTests, startServer } from './rig.ts';
+import type { Environment } from './run.ts';
+import { startServer } from './server.ts';
 import { until } from './stress.ts';
 
 export interface AttackOptions {

@@ -4,7 +4,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import timers from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { cleanUp, run } from '../support/rig.ts';
+import { cleanUp } from '../support/at-end.ts';
+import { run } from '../support/run.ts';
 import { contentOf, faultsOf } from './content.ts';
 import {
   type Expected,

@@ -1,5 +1,5 @@
 // What must hold after a command of which a call failed, a sentence for each thing that does not.
-import type { Ran } from '../support/rig.ts';
+import type { Ran } from '../support/run.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** What a scenario leaves: the database and what else it makes, as texts. */

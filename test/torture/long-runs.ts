@@ -5,11 +5,15 @@ import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cleanUp } from '../support/at-end.ts';
 import { ATTACKS, type AttackName } from '../support/attacks.ts';
+import { databaseOf } from '../support/database.ts';
 import { tempFolder } from '../support/files.ts';
+import { ask } from '../support/http.ts';
 import { createMemoryGroup, type MemoryGroup } from '../support/memory-group.ts';
 import { mixedAddresses, mixedUsers } from '../support/mixed-requests.ts';
-import { ask, cleanUp, databaseOf, done, type Environment, startServer, vitrine } from '../support/rig.ts';
+import { done, type Environment, vitrine } from '../support/run.ts';
+import { startServer } from '../support/server.ts';
 import { startLoad, until } from '../support/stress.ts';
 import { type AttackOptions, attackServer } from '../support/under-attack.ts';
 

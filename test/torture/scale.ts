@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, type Raw, writeRecords } from '../bench/data.ts';
+import { cleanUp } from '../support/at-end.ts';
 import { ndjson, tempFile, tempFolder } from '../support/files.ts';
 import { executeSql } from '../support/importing.ts';
 import { startFiles } from '../support/mirror-site.ts';
 import { gif } from '../support/pictures.ts';
-import { cleanUp, done, vitrine } from '../support/rig.ts';
+import { done, vitrine } from '../support/run.ts';
 
 interface ScaleCost {
   /** Seconds. */

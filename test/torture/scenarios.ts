@@ -21,7 +21,7 @@ import { executeSql } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { png } from '../support/pictures.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
-import { done, type Environment } from '../support/rig.ts';
+import { done, type Environment } from '../support/run.ts';
 import { contentOf } from './content.ts';
 
 export interface Scenario {

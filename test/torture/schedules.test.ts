@@ -16,10 +16,10 @@ import { SHAPE } from '../../src/stores/sql/shape.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { runMirror } from '../../src/tools/mirror/mirror.ts';
 import { type Delivery, notifySubscribers } from '../../src/tools/notify/notify.ts';
+import { importInto } from '../support/database.ts';
 import { copyOf, ndjson, tempFolder } from '../support/files.ts';
 import { type Answer, PACE, startSite } from '../support/mirror-site.ts';
 import { folio, shot } from '../support/records.ts';
-import { importInto } from '../support/rig.ts';
 import { today } from './main.ts';
 
 const SEED = Number(process.env.TORTURE_SEED ?? today());

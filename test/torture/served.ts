@@ -1,6 +1,8 @@
 // A server beside something that changes its file: each answer must be that of before or that of after, and never of before again.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ask, type Environment, type Server, startServer } from '../support/rig.ts';
+import { ask } from '../support/http.ts';
+import type { Environment } from '../support/run.ts';
+import { type Server, startServer } from '../support/server.ts';
 import { until } from '../support/stress.ts';
 
 const PATHS = [

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, tempFolder } from '../support/files.ts';
-import { type Environment, vitrine } from '../support/rig.ts';
+import { type Environment, vitrine } from '../support/run.ts';
 import { until } from '../support/stress.ts';
 
 /** Builds it into a folder; its path, or the reason why it cannot be had here. */

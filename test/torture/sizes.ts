@@ -6,11 +6,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { writePeople } from '../bench/data.ts';
+import { cleanUp } from '../support/at-end.ts';
 import { tempFile, tempFolder } from '../support/files.ts';
 import { mirrorArgs, startSite } from '../support/mirror-site.ts';
 import { png } from '../support/pictures.ts';
 import { folio, shot } from '../support/records.ts';
-import { cleanUp, done, vitrine } from '../support/rig.ts';
+import { done, vitrine } from '../support/run.ts';
 
 export interface Cost {
   /** Peak memory in MB, without the pages of files, which the system takes back when it needs them. */

@@ -8,10 +8,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiDocument } from '../../../src/pages/docs/api-document.ts';
 import { GUIDES } from '../../../src/pages/docs/reference-text.ts';
 import { STYLES, VARIANTS as TABLE, VARIANT_NAMES } from '../../../src/variants.ts';
+import { databaseOf } from '../../support/database.ts';
 import { ORDERS, VARIANTS } from '../../support/expected.ts';
 import { fixture, ROOT, tempFile } from '../../support/files.ts';
-import { ask, databaseOf, json, type LocalServer } from '../../support/rig.ts';
+import { ask, json } from '../../support/http.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const exec = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { kit } from '../../../src/import/map-kit.ts';
 import { ROOT } from '../../support/files.ts';
-import { done } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
 
 describe('kit.id', () => {
   test('gives the same number for a text in every process and version', () => {

@@ -6,8 +6,9 @@ import { AWKWARD } from '../../../src/import/samples/words.ts';
 import { drawPicture } from '../../../src/pages/explorer/sample-pictures.ts';
 import { MAX_RECORD_BYTES } from '../../../src/records/normalise.ts';
 import { tempFile } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { into, newPath, recordsIn } from '../../support/importing.ts';
-import { ask, done } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
 const samples = (...args: string[]) => done(['samples', ...args]);

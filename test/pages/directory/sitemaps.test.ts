@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { oncePerVersion } from '../../../src/pages/directory/once-per-version.ts';
 import { NO_COUNTS } from '../../../src/stores/sql/counts.ts';
-import { ask } from '../../support/rig.ts';
+import { ask } from '../../support/http.ts';
 import { serveLookups } from '../../support/serve-here.ts';
 
 const entry = (name: string) => ({ key: name, username: name, etag: '"x"', name, bio: '', avatar: '' });

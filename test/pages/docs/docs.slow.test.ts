@@ -10,8 +10,9 @@ import {
   startPrefixed,
 } from '../../support/browser.ts';
 import { freePort } from '../../support/free-port.ts';
-import { ask, json, type LocalServer } from '../../support/rig.ts';
+import { ask, json } from '../../support/http.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const REFUSED = /status of 4\d\d/;
 

@@ -6,9 +6,10 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compile } from '../../support/compile.ts';
 import { ROOT, tempFolder } from '../../support/files.ts';
+import { ask, json } from '../../support/http.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
-import { ask, json, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const exec = promisify(execFile);
 

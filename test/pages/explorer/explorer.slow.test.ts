@@ -11,10 +11,11 @@ import {
   PHONE,
   startPrefixed,
 } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { ndjson, tempFile, tempFolder, ugly } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const NOT_FOUND = /status of 404/;
 const FIRST = { id: '3', username: 'first', name: 'The First', totalShots: '0' };

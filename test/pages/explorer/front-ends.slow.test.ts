@@ -5,8 +5,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { ROOT } from '../../support/files.ts';
 import { startSite } from '../../support/mirror-site.ts';
-import type { LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

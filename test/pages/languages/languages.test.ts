@@ -2,9 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { siteLanguage } from '../../../src/config/setting-values.ts';
 import { findLanguage } from '../../../src/pages/languages/language.ts';
+import { databaseOf } from '../../support/database.ts';
+import { ask } from '../../support/http.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
-import { ask, databaseOf, done, type LocalServer } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const DATE = '2026-03-07 10:00:00';
 const MEDIA = {

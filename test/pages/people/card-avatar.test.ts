@@ -3,10 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
+import { databaseOf } from '../../support/database.ts';
 import { tempFile } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { putCopy } from '../../support/media-folder.ts';
 import { blog } from '../../support/records.ts';
-import { ask, databaseOf } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
 const MEDIA_URL = 'http://media.example/media';

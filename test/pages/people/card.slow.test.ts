@@ -8,11 +8,12 @@ import {
   PHONE,
   type Visit,
 } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { ugly } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startSite } from '../../support/mirror-site.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 describeInBrowser('the card', (eye) => {
   let server: LocalServer;

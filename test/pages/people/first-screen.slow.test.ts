@@ -2,10 +2,11 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityFaults, describeInBrowser, overhang, watchCosts } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { blog, folio, shot } from '../../support/records.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const SHAPES = { wide: [1600, 900], tall: [900, 1600], square: [1200, 1200] } as const;
 const WINDOWS = [

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, tempFile } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../../support/media-folder.ts';
 import { startSite } from '../../support/mirror-site.ts';
 import { blog, post } from '../../support/records.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 /** Within the image of the card. */
 const AVATAR = { x: 40, y: 60, width: 40, height: 48 };

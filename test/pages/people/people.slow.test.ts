@@ -1,9 +1,10 @@
 // The pages of people, their feeds and images in a browser: with and without scripts, hostile data, prefixes.
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 describeInBrowser('the page of a person', (eye) => {
   let server: LocalServer;

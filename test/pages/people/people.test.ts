@@ -5,11 +5,14 @@ import { escapeText } from '../../../src/pages/markup.ts';
 import { listOlder } from '../../../src/pages/people/history.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import { VARIANT_NAMES } from '../../../src/variants.ts';
+import { addRecords, databaseOf } from '../../support/database.ts';
 import { ugly } from '../../support/files.ts';
+import { ask, json } from '../../support/http.ts';
 import { change, saveOriginals } from '../../support/importing.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
-import { addRecords, ask, databaseOf, done, json, type LocalServer } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

@@ -2,12 +2,13 @@
 import sharp from 'sharp';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser, watchCosts } from '../../support/browser.ts';
+import { databaseOf } from '../../support/database.ts';
 import { freePort } from '../../support/free-port.ts';
 import { fetchInto } from '../../support/media-folder.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
-import { databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const SHAPES = [
   [1600, 1200],

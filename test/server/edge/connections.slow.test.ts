@@ -5,10 +5,12 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Reader } from '../../../src/stores/reader.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, tempFolder } from '../../support/files.ts';
+import { ask, dial, hearOut, parseReplies } from '../../support/http.ts';
 import { putCopy } from '../../support/media-folder.ts';
-import { ask, databaseOf, dial, hearOut, parseReplies, type Server, startServer } from '../../support/rig.ts';
 import { serveLookups } from '../../support/serve-here.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { adminOf, linesOf, metricsOf, until } from '../../support/stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

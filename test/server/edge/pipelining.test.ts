@@ -5,17 +5,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { findConnection } from '../../../src/server/edge/connection.ts';
 import { closeRestingConnections, createHttpServer } from '../../../src/server/edge/http-server.ts';
+import { ask, dial, hearOut, parseReplies, sendRaw } from '../../support/http.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
-import {
-  ask,
-  dial,
-  hearOut,
-  type LocalServer,
-  parseReplies,
-  sendRaw,
-  startServer,
-} from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import { type LocalServer, startServer } from '../../support/server.ts';
 import { adminOf, linesOf, until } from '../../support/stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

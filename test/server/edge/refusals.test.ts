@@ -1,18 +1,10 @@
 // Requests rejected before routing (malformed HTTP, oversized input, odd requests) get the usual JSON errors.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ask, dial, hearOut, json, parseReplies, type Reply, sendRaw } from '../../support/http.ts';
 import { HTTP_CASES, UNFINISHED } from '../../support/http-cases.ts';
-import {
-  ask,
-  dial,
-  hearOut,
-  json,
-  type LocalServer,
-  parseReplies,
-  type Reply,
-  sendRaw,
-} from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 import { linesOf, metricsOf, until } from '../../support/stress.ts';
 
 let server: LocalServer;

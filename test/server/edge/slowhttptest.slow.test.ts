@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { tempFolder } from '../../support/files.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
-import { type Server, startServer } from '../../support/rig.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { metricsOf, startLoad, until } from '../../support/stress.ts';
 
 const ADDRESSES = ['/a/api/?user=ada', '/b/api/username/ada/shots'];

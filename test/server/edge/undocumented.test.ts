@@ -9,8 +9,8 @@ import { expect, test } from 'vitest';
 import { waitForSocket } from '../../../src/api/http/undocumented.ts';
 import { closeRestingConnections } from '../../../src/server/edge/http-server.ts';
 import { createEmptyRequest, takeOverIdleClose } from '../../../src/server/edge/undocumented.ts';
+import { dial, hearOut, parseReplies, sendRaw } from '../../support/http.ts';
 import { startHolding, startOwn } from '../../support/own-server.ts';
-import { dial, hearOut, parseReplies, sendRaw } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

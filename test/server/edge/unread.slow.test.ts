@@ -5,10 +5,12 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { affordableConnections } from '../../../src/server/edge/http-server.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, tempFolder } from '../../support/files.ts';
+import { ask, dial } from '../../support/http.ts';
 import { putCopy } from '../../support/media-folder.ts';
 import { createMemoryGroup, type MemoryGroup, skipWithoutMemoryGroups } from '../../support/memory-group.ts';
-import { ask, databaseOf, dial, type Server, startServer } from '../../support/rig.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, metricsOf, startLoad, until } from '../../support/stress.ts';
 
 const MB = 2 ** 20;

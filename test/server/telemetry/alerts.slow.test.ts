@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
+import { endWithTests } from '../../support/at-end.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, tempFolder } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
+import { ask } from '../../support/http.ts';
 import { printed } from '../../support/printed.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
-import { ask, databaseOf, endWithTests, startServer } from '../../support/rig.ts';
+import { startServer } from '../../support/server.ts';
 import { until } from '../../support/stress.ts';
 
 interface Outage {

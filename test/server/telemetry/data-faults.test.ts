@@ -2,9 +2,10 @@
 import { openSync, statSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createFaultWatch } from '../../../src/server/telemetry/data-faults.ts';
+import { databaseOf } from '../../support/database.ts';
+import { ask, json } from '../../support/http.ts';
 import { executeSql } from '../../support/importing.ts';
 import { folio, shot } from '../../support/records.ts';
-import { ask, databaseOf, json } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import { adminOf, metricsOf } from '../../support/stress.ts';
 

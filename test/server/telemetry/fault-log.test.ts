@@ -10,9 +10,10 @@ import { readConfig } from '../../../src/config/config.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
 import { createTelemetry } from '../../../src/server/telemetry/telemetry.ts';
 import { StoreError } from '../../../src/stores/errors.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { executeSql } from '../../support/importing.ts';
-import { ask, databaseOf } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import { adminOf, type LogLine, linesOf } from '../../support/stress.ts';
 

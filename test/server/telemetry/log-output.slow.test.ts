@@ -5,17 +5,13 @@ import { readFileSync, truncateSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { endWithTests } from '../../support/at-end.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, PROGRAM, tempFile } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
-import {
-  ask,
-  databaseOf,
-  endWithTests,
-  SERVER_SETTINGS,
-  type Server,
-  startServer,
-  vitrine,
-} from '../../support/rig.ts';
+import { ask } from '../../support/http.ts';
+import { vitrine } from '../../support/run.ts';
+import { SERVER_SETTINGS, type Server, startServer } from '../../support/server.ts';
 import { adminOf, type LogLine, until } from '../../support/stress.ts';
 
 const LOGGED_TEXT = 900;

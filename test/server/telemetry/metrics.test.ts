@@ -6,9 +6,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/config/package-files.ts';
 import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, readRecords, tempFolder } from '../../support/files.ts';
-import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from '../../support/rig.ts';
+import { ask, json, sendRaw } from '../../support/http.ts';
+import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import { type LocalServer, startServer } from '../../support/server.ts';
 import { adminOf, metricsOf, until } from '../../support/stress.ts';
 
 const ADA = '/a/api/?user=ada';

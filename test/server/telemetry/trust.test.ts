@@ -2,9 +2,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, tempFolder } from '../../support/files.ts';
-import { ask, databaseOf, dial, done, hearOut, type LocalServer, startServer } from '../../support/rig.ts';
+import { ask, dial, hearOut } from '../../support/http.ts';
+import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import { type LocalServer, startServer } from '../../support/server.ts';
 import { type LogLine, linesOf, logged, until } from '../../support/stress.ts';
 
 type Headers = Record<string, string | string[]>;

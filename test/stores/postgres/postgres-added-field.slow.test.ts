@@ -3,10 +3,11 @@ import '../../support/more-fields.ts';
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openServed } from '../../../src/stores/open.ts';
+import { importInto } from '../../support/database.ts';
 import { fixture, PROGRAM, ugly } from '../../support/files.ts';
 import { exported } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { done, importInto, run } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

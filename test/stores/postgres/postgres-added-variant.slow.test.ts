@@ -2,9 +2,10 @@
 import '../../support/more-variants.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openServed } from '../../../src/stores/open.ts';
+import { importInto } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { done, importInto, run } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
 
 const LACKS = /lacks fields or lists that this version serves: run `vitrine migrate`/;
 /** What the program without the variants has not made. */

@@ -7,10 +7,11 @@ import { computeEtag } from '../../../src/records/etag.ts';
 import { KINDS } from '../../../src/records/kinds.ts';
 import { normalise } from '../../../src/records/normalise.ts';
 import { checkDatabase, openServed, openWriter } from '../../../src/stores/open.ts';
+import { importInto } from '../../support/database.ts';
 import { fixture, ROOT, readRecords, ugly } from '../../support/files.ts';
 import { bodyOf, exported, newPath } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { importInto, run } from '../../support/rig.ts';
+import { run } from '../../support/run.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

@@ -7,13 +7,16 @@ import { isUnreadable } from '../../../src/stores/errors.ts';
 import { openServed, openWriter } from '../../../src/stores/open.ts';
 import { toStoreError } from '../../../src/stores/postgres/errors.ts';
 import type { Reader, StoreEvent } from '../../../src/stores/reader.ts';
+import { importInto } from '../../support/database.ts';
 import { fixture, ndjson, tempFolder } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { bodyOf } from '../../support/importing.ts';
 import { type ProxyOptions, startProxy } from '../../support/postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
 import { addressOf, generationIn, load, readiness, unready } from '../../support/postgres-world.ts';
 import { folio } from '../../support/records.ts';
-import { ask, done, importInto, run, startServer } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
+import { startServer } from '../../support/server.ts';
 import { metricsOf, until } from '../../support/stress.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {

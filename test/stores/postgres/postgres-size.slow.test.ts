@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openReader, openWriter } from '../../../src/stores/open.ts';
 import { writePeople } from '../../bench/data.ts';
+import { importInto } from '../../support/database.ts';
 import { ndjson, tempFolder } from '../../support/files.ts';
 import { change, saveOriginals } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
 import { folio, shot } from '../../support/records.ts';
-import { importInto, run } from '../../support/rig.ts';
+import { run } from '../../support/run.ts';
 import { until } from '../../support/stress.ts';
 
 const USERS = 2000;

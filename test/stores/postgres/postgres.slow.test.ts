@@ -1,8 +1,9 @@
 // PostgreSQL failover: a primary and two standbys are killed, restarted and promoted under load.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask, json } from '../../support/http.ts';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../../support/postgres-rig.ts';
 import { addressOf, generationIn, load, names, readiness, unready } from '../../support/postgres-world.ts';
-import { ask, json, type Server, startServer } from '../../support/rig.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, metricsOf, until } from '../../support/stress.ts';
 
 interface Failure {

@@ -3,8 +3,11 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { databaseOf } from '../../support/database.ts';
 import { copyOf, tempFolder } from '../../support/files.ts';
-import { ask, databaseOf, done, run, startServer } from '../../support/rig.ts';
+import { ask } from '../../support/http.ts';
+import { done, run } from '../../support/run.ts';
+import { startServer } from '../../support/server.ts';
 import { bodiesOf, generation, generationOf, linesOf, until } from '../../support/stress.ts';
 
 const PROFILE = '/b/api/username/user3';

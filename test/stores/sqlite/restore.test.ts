@@ -13,10 +13,11 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openServed } from '../../../src/stores/open.ts';
+import { addRecords, databaseOf } from '../../support/database.ts';
 import { copyOf, fixture, tempFolder } from '../../support/files.ts';
 import { bodyOf, executeSql, exported } from '../../support/importing.ts';
 import { blog, post } from '../../support/records.ts';
-import { addRecords, databaseOf, done, run } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
 
 const OLD = [blog(1, 'ada', { bio: 'old' }), post(1, 1), blog(2, 'bea'), post(2, 2)];
 const NEW = [blog(1, 'ada', { bio: 'new' }), post(1, 1), blog(3, 'cid')];

@@ -32,9 +32,11 @@ import type { StoreEvent } from '../../../src/stores/reader.ts';
 import { openForWriting } from '../../../src/stores/sqlite/connect.ts';
 import { toStoreError } from '../../../src/stores/sqlite/errors.ts';
 import { FIRST_IMPORT_ID, refuseForeignLog } from '../../../src/stores/sqlite/file.ts';
+import { endWithTests } from '../../support/at-end.ts';
+import { addRecords } from '../../support/database.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { folio } from '../../support/records.ts';
-import { addRecords, done, endWithTests, vitrine } from '../../support/rig.ts';
+import { done, vitrine } from '../../support/run.ts';
 import { until } from '../../support/stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
+import { importInto } from '../../support/database.ts';
 import { ndjson, tempFolder } from '../../support/files.ts';
 import { mirrorHere, portfolio, startSite } from '../../support/mirror-site.ts';
-import { done, importInto, vitrine } from '../../support/rig.ts';
+import { done, vitrine } from '../../support/run.ts';
 import { countTraces, createRandom, namesOf, people } from '../../support/traces.ts';
 
 const USERS = 6000;

@@ -5,8 +5,9 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { findGap } from '../../../src/stores/sqlite/gaps.ts';
+import { importInto } from '../../support/database.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
-import { done, importInto } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
 import { countTraces, createRandom, namesOf, people } from '../../support/traces.ts';
 
 const USERS = 250;

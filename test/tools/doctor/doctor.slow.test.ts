@@ -2,13 +2,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CHECKS, diagnose } from '../../../src/tools/doctor/doctor.ts';
 import type { ExaminedSite, Send } from '../../../src/tools/doctor/site.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { withoutProxy } from '../../support/fronts.ts';
 import { startSite } from '../../support/mirror-site.ts';
 import { runNginx } from '../../support/proxies.ts';
-import { databaseOf, type LocalServer, run } from '../../support/rig.ts';
+import { run } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

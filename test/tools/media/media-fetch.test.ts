@@ -10,13 +10,13 @@ import { openWriter } from '../../../src/stores/open.ts';
 import type { OriginalState } from '../../../src/stores/sql/media.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { createSaver, TakedownMade } from '../../../src/tools/media/originals.ts';
+import { databaseOf } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { change, readMedia } from '../../support/importing.ts';
 import { copiesIn, fetchInto, MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { type Files, startFiles, startSite } from '../../support/mirror-site.ts';
 import { png, sha256, svg } from '../../support/pictures.ts';
 import { folio } from '../../support/records.ts';
-import { databaseOf } from '../../support/rig.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.

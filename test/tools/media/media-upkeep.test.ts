@@ -6,13 +6,14 @@ import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { normalise } from '../../../src/records/normalise.ts';
 import { openWriter } from '../../../src/stores/open.ts';
 import { runPrune } from '../../../src/tools/media/upkeep.ts';
+import { addRecords, databaseOf } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { saveOriginals } from '../../support/importing.ts';
 import { copiesIn } from '../../support/media-folder.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { gif, png, sha256 } from '../../support/pictures.ts';
 import { folio, shot } from '../../support/records.ts';
-import { addRecords, databaseOf, done, run } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
 
 const OLD = 'https://old.example';
 const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;

@@ -8,11 +8,13 @@ import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { DecodeError, loadShrink, NoSharp, type Shrink } from '../../../src/tools/media/shrink.ts';
+import { databaseOf } from '../../support/database.ts';
 import { tempFile } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { copiesIn, fetchInto, MEDIA_URL } from '../../support/media-folder.ts';
 import { startFiles } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
-import { ask, databaseOf, done, run, spawned } from '../../support/rig.ts';
+import { done, run, spawned } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
 type Maker = (width: number, height: number) => Sharp;

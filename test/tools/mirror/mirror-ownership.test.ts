@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { createMemory } from '../../../src/tools/mirror/memory.ts';
+import { addRecords, databaseOf, storeName } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { newPath } from '../../support/importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from '../../support/mirror-site.ts';
 import { folio } from '../../support/records.ts';
-import { addRecords, databaseOf, storeName } from '../../support/rig.ts';
 
 const ADA = folio(1, 'ada');
 describe(`a mirror into ${storeName()}`, () => {

@@ -8,7 +8,7 @@ import { tempFile, tempFolder } from '../../support/files.ts';
 import { newPath } from '../../support/importing.ts';
 import { crowd, mirror, mirrorArgs, namesIn, portfolio, startSite } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
-import { done, run, spawned, vitrine } from '../../support/rig.ts';
+import { done, run, spawned, vitrine } from '../../support/run.ts';
 import { until } from '../../support/stress.ts';
 
 const namesFile = (names: readonly string[]) => tempFile('users.txt', names.join('\n'));

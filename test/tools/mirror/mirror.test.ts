@@ -7,13 +7,15 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader } from '../../../src/stores/open.ts';
 import { createRun } from '../../../src/tools/remote/each.ts';
+import { databaseOf } from '../../support/database.ts';
 import { VARIANTS } from '../../support/expected.ts';
 import { fixture, readRecords, tempFile, tempFolder, ugly } from '../../support/files.ts';
+import { ask } from '../../support/http.ts';
 import { newPath } from '../../support/importing.ts';
 import { type Answer, mirror, namesIn, portfolio, startSite } from '../../support/mirror-site.ts';
 import { folio } from '../../support/records.ts';
-import { ask, databaseOf, type LocalServer } from '../../support/rig.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

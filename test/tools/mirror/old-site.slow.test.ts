@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { atEnd } from '../../support/at-end.ts';
 import { ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { newPath, recordsIn } from '../../support/importing.ts';
 import { mirror } from '../../support/mirror-site.ts';
 import { pathOf, skipWithout } from '../../support/programs.ts';
-import { atEnd } from '../../support/rig.ts';
 import { until } from '../../support/stress.ts';
 
 const USERS = Array.from({ length: 302 }, (_, index) => `user${index + 1}`);

@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { databaseOf } from '../../support/database.ts';
 import { ndjson, tempFile, tempFolder } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Front, startFront, withoutProxy } from '../../support/fronts.ts';
+import { ask, type Reply } from '../../support/http.ts';
 import { folio, shot } from '../../support/records.ts';
-import { ask, databaseOf, done, type Reply, type Server, startServer } from '../../support/rig.ts';
+import { done } from '../../support/run.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
 
 const USERS = 100;

@@ -8,11 +8,12 @@ import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { userTag } from '../../../src/records/user-name.ts';
 import { createCaches, SERVICES } from '../../../src/tools/notify/caches.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, ndjson, plainFolder, tempFile } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startSite } from '../../support/mirror-site.ts';
 import { folio, shot } from '../../support/records.ts';
-import { databaseOf, run } from '../../support/rig.ts';
+import { run } from '../../support/run.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
 

@@ -4,11 +4,13 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { copyPath, type Extension, MEDIA_TYPES, smallName } from '../../../src/records/copy-files.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
 import { startNginx, withoutProxy } from '../../support/fronts.ts';
+import { type AskOptions, ask, type Reply } from '../../support/http.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../../support/media-folder.ts';
 import { startSite } from '../../support/mirror-site.ts';
-import { type AskOptions, ask, databaseOf, type Reply, type Server, startServer } from '../../support/rig.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { until } from '../../support/stress.ts';
 
 type Front = Pick<Server, 'port'>;

@@ -14,7 +14,7 @@ import { targetMaps } from '../../../src/tools/print/nginx.ts';
 import { systemdUnits } from '../../../src/tools/print/systemd.ts';
 import { tempFolder } from '../../support/files.ts';
 import { printed } from '../../support/printed.ts';
-import { done, run } from '../../support/rig.ts';
+import { done, run } from '../../support/run.ts';
 
 const POSTGRES = { DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine' };
 

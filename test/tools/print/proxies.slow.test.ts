@@ -5,6 +5,7 @@ import { connect } from 'node:http2';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from '../../support/cache-addresses.ts';
 import { AUTHORITY } from '../../support/certificates.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import {
@@ -15,8 +16,10 @@ import {
   startPatientCaddy,
   withoutProxy,
 } from '../../support/fronts.ts';
+import { ask, json, type Reply } from '../../support/http.ts';
 import { UNAVAILABLE } from '../../support/printed.ts';
-import { ask, databaseOf, json, type Reply, run, type Server, startServer } from '../../support/rig.ts';
+import { run } from '../../support/run.ts';
+import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
 import { startUpstream } from '../../support/upstream.ts';
 

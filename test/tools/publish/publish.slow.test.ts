@@ -2,13 +2,16 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../../src/config/addresses.ts';
 import type { ManifestEntry } from '../../../src/tools/publish/manifest.ts';
+import { databaseOf } from '../../support/database.ts';
 import { fixture, readLines, readRecords, tempFolder, ugly } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
+import { ask, dial, hearOut } from '../../support/http.ts';
 import { skipWithout } from '../../support/programs.ts';
 import { HOSTS } from '../../support/published-hosts.ts';
 import { folio } from '../../support/records.ts';
-import { ask, databaseOf, dial, done, hearOut, type LocalServer, run, spawned } from '../../support/rig.ts';
+import { done, run, spawned } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import type { LocalServer } from '../../support/server.ts';
 
 /** Headers that a host of files cannot have as the server has them. */
 const OWN =

@@ -32,6 +32,7 @@ import type { PublishOptions } from '../../../src/tools/publish/run.ts';
 import type { SitePart } from '../../../src/tools/publish/targets.ts';
 import { openTree } from '../../../src/tools/publish/tree.ts';
 import { VARIANT_NAMES, VARIANTS } from '../../../src/variants.ts';
+import { addRecords, databaseOf, storeName } from '../../support/database.ts';
 import {
   loadedFirst,
   ndjson,
@@ -41,11 +42,12 @@ import {
   tempFile,
   tempFolder,
 } from '../../support/files.ts';
+import { ask, json } from '../../support/http.ts';
 import { change, executeSql, saveOriginals } from '../../support/importing.ts';
 import { MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { jpeg, sha256 } from '../../support/pictures.ts';
 import { blog, folio, post, shot } from '../../support/records.ts';
-import { addRecords, ask, databaseOf, done, json, run, spawned, storeName } from '../../support/rig.ts';
+import { done, run, spawned } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
 
 const PICTURE = 'https://pictures.example/ada.jpg';

@@ -9,9 +9,9 @@ import { createFileClient } from '../../../src/tools/remote/file-client.ts';
 import { createHosts } from '../../../src/tools/remote/host.ts';
 import { createHttpClient } from '../../../src/tools/remote/http-client.ts';
 import { createSiteClient } from '../../../src/tools/remote/site-client.ts';
+import { atEnd } from '../../support/at-end.ts';
 import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from '../../support/certificates.ts';
 import { PACE, startSite } from '../../support/mirror-site.ts';
-import { atEnd } from '../../support/rig.ts';
 
 setDefaultCACertificates([...getCACertificates('default'), AUTHORITY]);
 
