@@ -4,7 +4,7 @@ import { startSite } from '../support/mirror-site.ts';
 import { codeBlock } from '../support/pages.ts';
 
 const { getPatiently } = await import(
-  `data:text/javascript,${encodeURIComponent(`export ${codeBlock('src/guides/api.md', 'Try again', 'js')}`)}`
+  `data:text/javascript,${encodeURIComponent(`export ${codeBlock('src/guides/errors.md', 'Try again', 'js')}`)}`
 );
 
 async function siteWith(statuses: readonly number[]) {

@@ -1,9 +1,7 @@
-// The guide for trouble has an entry for each code of an error, for each alert, and for each sentence with which a start
-// can fail.
+// The guide for trouble has an entry for each alert, and for each sentence with which a start can fail.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ERROR_CODES } from '../../src/api/http/errors.ts';
 import { METRICS } from '../../src/server/telemetry/metric-table.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { section } from '../support/pages.ts';
@@ -16,10 +14,6 @@ const firstCells = (title: string) =>
   [...section(GUIDE, title).matchAll(/^\| (`.*?) \| /gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`((?:[^`\\]|\\`)+)`/g)].map(([, text = '']) => text.replaceAll('\\`', '`')),
   );
-
-test('each code of an error has a row', () => {
-  expect(firstCells('Every error code').sort()).toEqual([...ERROR_CODES].sort());
-});
 
 test('each alert has a row with its command', () => {
   const alerts = METRICS.flatMap(({ alert }) => alert ?? []);

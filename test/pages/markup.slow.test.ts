@@ -34,7 +34,7 @@ describe('as served', () => {
     '/',
     '/docs',
     '/docs/recipes',
-    '/docs/running',
+    '/docs/errors',
     '/people/a/ada',
     '/people/b/ada',
     '/people/b/ada/767',

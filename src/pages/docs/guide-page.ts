@@ -14,7 +14,12 @@ export function guidePage(config: Config, name: string): string {
     const [heading = '', body = ''] = part.split(/\n([\s\S]*)/);
     return { id: headingId(heading), title: heading, body: toHtml(heading, body), parts: [] };
   });
-  return layout(config, { root: '../', title, lead: toHtml(title, lead), sections });
+  return layout(config, {
+    root: '../',
+    title,
+    lead: markup`<div class="lead">${toHtml(title, lead)}</div>\n`,
+    sections,
+  });
 }
 
 /** Markdown to HTML, and each block of code a figure with a name of its own. */
@@ -39,16 +44,12 @@ function createRenderer(): (part: string, markdown: string) => Markup {
 }
 
 const LANGUAGES: Readonly<Record<string, string>> = {
-  console: 'Shell',
-  csv: 'CSV',
   html: 'HTML',
   js: 'JavaScript',
   json: 'JSON',
   md: 'Markdown',
   nginx: 'nginx',
   sh: 'Shell',
-  sql: 'SQL',
   ts: 'TypeScript',
   tsx: 'TypeScript with JSX',
-  yaml: 'YAML',
 };

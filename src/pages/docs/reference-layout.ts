@@ -1,4 +1,4 @@
-// The frame of the API reference and its guides: header, table of contents with a search, sections; and what sections
+// The frame of the API reference and its guides: header, table of contents, sections; and what sections
 // consist of: headings, text, tables and code.
 
 import { serverUrl } from '../../config/addresses.ts';
@@ -30,7 +30,7 @@ const PAGES = {
   docs: 'API reference',
   'docs/api': 'Using the API',
   'docs/recipes': 'Recipes',
-  'docs/troubleshooting': 'Troubleshooting',
+  'docs/errors': 'API errors',
 };
 
 export function layout(config: Config, { root, title, lead, sections }: Page): string {
@@ -52,8 +52,7 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
     pages: markup`${Object.entries(PAGES).map(([path, name]) => pageLink(root + path, name, name === title))}`,
     contents: markup`${sections.map(contentsEntry)}`,
     main: markup`<main id="main" tabindex="-1" data-address="${serverUrl(config)}/">
-${lead}
-${sections.map(sectionMarkup)}</main>`,
+${lead}${sections.map(sectionMarkup)}</main>`,
     footer: look.footer(),
   });
 }

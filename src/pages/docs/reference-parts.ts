@@ -52,13 +52,13 @@ export function listSections(api: ApiDocument, address: string): ReferenceSectio
 }
 
 const ERRORS =
-  'Each error is JSON with its `code`. [Troubleshooting](docs/troubleshooting#every-error-code) says what each code means, and what to do.';
+  'Each error is JSON with its `code`. [API errors](docs/errors#every-code) says what each code means, and what to do.';
 
 const describeApi = ({ info }: ApiDocument, address: string) => `${info.summary}
 
 ${info.description}
 
-[Using the API](docs/api) says how to read the strings and what to do about each error. [Recipes](docs/recipes) have code that runs, and show users outside of the API, on pages, cards and feeds. [Troubleshooting](docs/troubleshooting) has each error with its cause and its cure.
+[Using the API](docs/api) says how to read the strings. [Recipes](docs/recipes) have code that runs, and show users outside of the API, on pages, cards and feeds. [API errors](docs/errors) says what to do about each error.
 
 **TypeScript** types of all bodies are in the package as \`vitrine/types\`. Without the package, use \`curl -o vitrine.d.ts ${address}types.d.ts\`
 

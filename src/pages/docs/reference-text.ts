@@ -1,5 +1,4 @@
-// The API reference and its guides as one Markdown text, for programs and for the search of the pages. Each heading is a link
-// to the page that it is on.
+// The API reference and its guides as one Markdown text, for programs. Each heading is a link to the page that it is on.
 import { readFileSync } from 'node:fs';
 import { serverUrl } from '../../config/addresses.ts';
 import { packageFile } from '../../config/package-files.ts';
@@ -8,24 +7,8 @@ import { createLook } from '../look.ts';
 import type { ApiDocument } from './api-document.ts';
 import { describeResponse, listSections, type ReferencePart } from './reference-parts.ts';
 
-/** In the order in which equally good results of a search stand. The changelog is not of use here. */
-export const GUIDES = [
-  'api',
-  'recipes',
-  'troubleshooting',
-  'limits',
-  'tutorial',
-  'install',
-  'bring-your-data',
-  'moving-in',
-  'pictures',
-  'running',
-  'settings',
-  'proxies',
-  'publish',
-  'postgresql',
-  'promises',
-];
+/** For people who use the API. Guides for the operator are in the repository and in the package. */
+export const GUIDES = ['api', 'recipes', 'errors'];
 
 /** What the guides call the server. */
 const LOCAL = 'http://127.0.0.1:8080';

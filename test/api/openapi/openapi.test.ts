@@ -92,14 +92,8 @@ test('it names each address once, as the table of styles has it', () => {
 
 describe('the reference and its guides as text', () => {
   let text: string;
-  let search: {
-    SYNONYMS: [string, string[]][];
-    readSections(text: string): { title: string; href: string; text: string }[];
-    findSections(sections: object[], query: string): { found: { href: string }[]; marked: RegExp };
-  };
   beforeAll(async () => {
     text = (await ask(server, '/docs.md')).body;
-    search = await import(join(ROOT, 'src/pages/web/docs/search.js'));
   });
 
   test('has every address, parameter, response, member and error, and every section of the guides', async () => {
@@ -138,32 +132,15 @@ describe('the reference and its guides as text', () => {
     );
   });
 
-  test.each([
-    ['cors', 'docs/api#cors'],
-    ['404', 'docs/troubleshooting#404-for-a-user-who-exists'],
-    ['cache', 'docs/api#cache-and-gzip'],
-    ['base url', 'docs/api#addresses'],
-    ['feeds', 'docs/recipes#link-previews-and-feeds'],
-    ['takedown', 'docs/bring-your-data#take-users-down'],
-    ['postgres', 'docs/postgresql#postgresql'],
-    ['import csv', 'docs/bring-your-data#formats'],
-    ['memory limit', 'docs/troubleshooting#the-container-was-killed-137'],
-    ['nginx', 'docs/tutorial#6-put-nginx-in-front'],
-    ['health', 'docs/running#health-and-metrics'],
-    ['docker', 'docs/install#a-container'],
-    ['pagination', 'docs/api#what-does-not-exist'],
-    ['rate limit', 'docs/troubleshooting#429-and-the-rate-limit'],
-    ['Types', 'docs/recipes#react-vue-typescript'],
-    ['totalFavs', 'docs#record-MicroblogProfile'],
-    ['sort', 'docs/api#what-does-not-exist'],
-  ])('a search for "%s" finds %s first', (query, href) => {
-    const { found, marked } = search.findSections(search.readSections(text), query);
-    expect(found[0]?.href).toBe(href);
-    expect(JSON.stringify(found[0])).toMatch(marked);
+  test("operators' guides are not served", async () => {
+    for (const guide of ['install', 'running', 'settings'])
+      expect([guide, (await ask(server, `/docs/${guide}`)).status]).toEqual([guide, 404]);
+    expect(text).not.toMatch(/docs\/(?:install|running|settings)/);
   });
 
-  test('every synonym of the search stands in it', () => {
-    for (const [word] of search.SYNONYMS) expect(text.toLowerCase()).toContain(word);
+  test('every guide is linked from the reference', async () => {
+    const { body } = await ask(server, '/docs');
+    for (const guide of GUIDES) expect(body).toContain(`href="docs/${guide}"`);
   });
 });
 

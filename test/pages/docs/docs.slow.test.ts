@@ -62,7 +62,7 @@ describeInBrowser('the API reference', (eye) => {
     expect(overview).toContain(`curl -o vitrine.d.ts ${server.url}/types.d.ts`);
   });
 
-  test.each(['/docs', '/docs/api', '/docs/troubleshooting', '/docs/running'])(
+  test.each(['/docs', '/docs/api', '/docs/recipes', '/docs/errors'])(
     'every link of %s has a target',
     async (path) => {
       const page = await eye.open(server.url + path);
@@ -86,7 +86,7 @@ describeInBrowser('the API reference', (eye) => {
     await page.locator('#fetch-in-a-page pre', { hasText: "'http://localhost:" }).waitFor();
     expect(await page.getByText('127.0.0.1:8080').count()).toBe(0);
     expect(await page.locator('#fetch-in-a-page .copy').count()).toBe(1);
-    for (const path of ['/docs/recipes', '/docs/api', '/docs/troubleshooting', '/docs', '/']) {
+    for (const path of ['/docs/recipes', '/docs/api', '/docs/errors', '/docs', '/']) {
       const phone = await eye.open(server.url + path, { viewport: PHONE });
       expect(await accessibilityFaults(phone)).toEqual([]);
       expect(await overhang(phone)).toBe(0);
@@ -169,42 +169,6 @@ describeInBrowser('the API reference', (eye) => {
     await contents.locator('[aria-current]', { hasText: 'Errors' }).waitFor();
   });
 
-  test.each([DESKTOP, PHONE])(
-    'a search finds parts of reference and guides at $width px',
-    async (viewport) => {
-      const page = await open({ viewport });
-      const results = page.locator('#results > li');
-      await page.keyboard.press('ControlOrMeta+k');
-      await page.keyboard.type('cors');
-      const found = results.first();
-      await found.filter({ hasText: 'CORS' }).waitFor();
-      expect(await found.locator('mark').first().innerText()).toBe('CORS');
-      expect(await accessibilityFaults(page)).toEqual([]);
-      expect(await overhang(page)).toBe(0);
-      await found.getByRole('link').click();
-      await page.waitForURL('**/docs/api#cors');
-
-      await page.getByRole('searchbox').fill('TOTALFAVS digits');
-      await page.locator('#found', { hasText: 'parts found' }).waitFor();
-      await page.keyboard.press('Enter');
-      await page.waitForURL('**/docs#record-MicroblogProfile');
-      await page.getByRole('searchbox').fill('nonesuch zyzzyva');
-      await page.locator('#found', { hasText: 'No parts found' }).waitFor();
-      await page.getByRole('searchbox').fill('');
-      await page.locator('.contents').getByRole('link', { name: 'Errors' }).waitFor();
-    },
-  );
-
-  test('a search says when the server is gone, and works again when it is back', async () => {
-    const page = await open({ expected: /ERR_FAILED/ });
-    await page.route('**/docs.md', (route) => route.abort());
-    await page.getByRole('searchbox').fill('cor');
-    await page.locator('#found', { hasText: 'not reachable' }).waitFor();
-    await page.unroute('**/docs.md');
-    await page.getByRole('searchbox').fill('cors');
-    await page.locator('#results mark').first().waitFor();
-  });
-
   test('without scripts everything can be read, and nothing is shown that does not work', async () => {
     const page = await open({ javaScriptEnabled: false });
     expect(await page.locator('#getItemsB .statuses pre:visible').innerText()).toContain('"Shots": [');
@@ -212,7 +176,7 @@ describeInBrowser('the API reference', (eye) => {
     expect(await page.locator('#getItemsB .languages pre:visible').innerText()).toContain(
       'file_get_contents',
     );
-    expect(await page.locator('form, button, #search').filter({ visible: true }).count()).toBe(0);
+    expect(await page.locator('form, button').filter({ visible: true }).count()).toBe(0);
     for (const heading of await page.locator('.heading').all()) {
       const link = heading.locator('.permalink');
       const target = page.locator((await link.getAttribute('href')) as string);

@@ -1,8 +1,7 @@
 // @ts-check
-// What scripts add to the API reference: search, the part that is being read, buttons that copy, and forms that send.
+// What scripts add to the API reference: the part that is being read, buttons that copy, and forms that send.
 import { rememberLanguage } from '../explorer/code-tabs.js';
 import { byId, copyButton } from '../explorer/dom.js';
-import { addSearch } from './search.js';
 import { enhanceForm } from './try-it.js';
 
 /** Where this server is, as the reader sees it. */
@@ -18,7 +17,6 @@ for (const figure of main.querySelectorAll('figure')) addCopyButton(figure);
 for (const form of main.querySelectorAll('form')) enhanceForm(form, root);
 rememberLanguage();
 markCurrent();
-addSearch(root);
 
 /** The server may not know the address that readers reach it by. */
 function showOwnAddress() {
