@@ -31,6 +31,8 @@ import {
 } from './options.ts';
 
 const HELP = `
+A site lists the newest 15 items of a user, so older items cannot be copied. Import them from its database.
+
 Each user is copied completely or left unchanged. Items that the site no longer lists are kept. The rate rises up to
 --rate while the site responds. It halves when requests time out or get 429, 502, 503 or 504.
 The mirror refuses users and items that are here, but that it did not import. Give a second site its own database
@@ -43,7 +45,7 @@ own host, and from hosts that --media-hosts names. Without --media, the options 
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
 const RESULT =
-  '`users` (`found`, `unchanged`, `unknown`, `failed`, `refused`, `takenDown`, `skipped`, `pruned`), `emptied`, `unescaped`, `imported`, `media`, as of `media fetch`';
+  '`users` (`found`, `unchanged`, `unknown`, `failed`, `refused`, `takenDown`, `skipped`, `pruned`, `fullLists`, those of whom the site gave the most items that a list has), `emptied`, `unescaped`, `imported`, `media`, as of `media fetch`';
 
 export const command = (context: CommandContext): Command =>
   addMediaOptions(

@@ -67,12 +67,12 @@ export const SETTINGS = {
   mediaDir: setting(
     '',
     optional(folder),
-    'folder of copied pictures. The default is `site.db.media` beside `site.db`, and none with PostgreSQL',
+    'folder of copied pictures. With the SQLite file `site.db`, the default is `site.db.media` beside it',
   ),
   mediaUrl: setting(
     '',
     optional(absoluteUrl),
-    'public URL of copied pictures. The default is `/media` on the host of the first base URL that names a host. Without one it is `http://localhost:8080/media`, which only this machine reaches',
+    'public URL of copied pictures. If a base URL names a host, the default is `/media` on the first such host. Otherwise only this machine reaches the default, which has the port of `PORT`',
   ),
   host: setting(
     '127.0.0.1',

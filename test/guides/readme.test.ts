@@ -46,7 +46,7 @@ describe('tables and outputs are up to date', () => {
   test('src/guides/settings.md', async () => {
     const page = 'src/guides/settings.md';
     const rows = /(?<=^\|---\|---\|---\|\n)(\| `[A-Z_]+` .*\n)+/m;
-    await expectPage(page, readPage(page).replace(rows, settingRows()));
+    await expectPage(page, readPage(page).replace(rows, await settingRows()));
   });
 
   test('src/guides/bring-your-data.md', async () => {
@@ -388,10 +388,16 @@ function reportRows(): string {
 const resultOf = ({ options }: Command) =>
   options.find(({ long }) => long === '--json')?.description.replace(JSON_MEANING, '');
 
-function settingRows(): string {
+/** The defaults are what `vitrine config` shows where nothing is set. */
+async function settingRows(): Promise<string> {
+  const { result } = JSON.parse(await done(['config', '--json'], { env: {} }));
+  const defaults = new Map<string, string | null>(
+    result.settings.map(({ name, value }: { name: string; value: string | null }) => [name, value]),
+  );
   return SETTING_NAMES.map((name) => {
-    const { defaultText, meaning } = SETTINGS[name];
-    return `| \`${variableName(name)}\` | ${defaultText === '' ? 'none' : `\`${defaultText}\``} | ${meaning} |\n`;
+    const variable = variableName(name);
+    const value = defaults.get(variable) ?? null;
+    return `| \`${variable}\` | ${value === null ? 'none' : `\`${value}\``} | ${SETTINGS[name].meaning} |\n`;
   }).join('');
 }
 

@@ -51,6 +51,9 @@ const revalidation: Check = {
   },
 };
 
+/** What Vitrine sends for files and samples. */
+const OF_FILES = 'no-cache';
+
 const caching: Check = {
   name: 'Cache-Control',
   advice: 'Remove what sets or hides Cache-Control, or adds cookies: the time is the setting CACHE_CONTROL.',
@@ -61,10 +64,11 @@ const caching: Check = {
     if (value === undefined) return broken('is missing: caches have to guess how long to keep a response');
     if (more.length > 0)
       return broken(`comes ${more.length + 1} times: ${quoted([value, ...more].join(' | '))}`);
+    // What forbids caching on the way says so with Expires or with more words, as nginx's `expires` does.
+    if (value === OF_FILES && response.headers.expires === undefined)
+      return unclear(`${quoted(value)}, as for files and samples. A database is served with another value`);
     if (!allowsSharedCaching(value))
-      return broken(
-        `forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL, or files or samples are served)`,
-      );
+      return broken(`forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL)`);
     if (response.headers['set-cookie'] !== undefined)
       return broken('Set-Cookie is added: shared caches do not keep such responses');
     const vary = response.all('vary').join(', ');

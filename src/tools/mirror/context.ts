@@ -44,7 +44,7 @@ export interface Mirror {
   readonly memory: MirrorMemory;
   readonly run: Run;
   readonly site: SiteClient;
-  readonly counts: Record<VisitOutcome | 'pruned', number>;
+  readonly counts: Record<VisitOutcome | 'pruned' | 'fullLists', number>;
   readonly tallies: Tallies;
   readonly mender: Mender;
   /** Whether a user was taken down here, by the key of the name or by id. */

@@ -1,7 +1,7 @@
 // Loads a batch of visits into the store, then notes it. In this order, so that no user is noted who was not stored.
 // A mirror changes the users and items that it imported, and adds new ones; it never takes over what came from elsewhere, such
 // as an import or another site that counts its ids from 1 as well.
-import { KIND_NAMES } from '../../records/kinds.ts';
+import { ITEM_CAP, KIND_NAMES } from '../../records/kinds.ts';
 import type { Fault, Row } from '../../records/normalise.ts';
 import type { Owners } from '../../stores/sql/archive.ts';
 import type { Misfit, Tallies } from '../../stores/sql/load.ts';
@@ -23,6 +23,7 @@ export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Pro
   memory.reserve(loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) })));
   await loadUsers(loadable, mirror);
   for (const { outcome } of visits) counts[outcome]++;
+  counts.fullLists += visits.filter(hasFullList).length;
 
   const noted = visits.filter(({ outcome }) => !NOT_NOTED.has(outcome));
   const keys = noted.map(({ key }) => key);
@@ -37,6 +38,10 @@ export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Pro
     mirror,
   );
 }
+
+/** The site may have older items of this user, which its API does not list. */
+const hasFullList = ({ outcome, rows }: Visit) =>
+  outcome === 'found' && rows.filter(({ owner }) => owner !== '').length >= ITEM_CAP;
 
 /** What was done stays done, also when it could not be noted. */
 export function warn(reason: string | undefined, { onFault }: Mirror): void {

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describeMended, summary } from '../../import/report.ts';
-import { type Family, findKind, KINDS, perKind } from '../../records/kinds.ts';
+import { type Family, findKind, ITEM_CAP, KINDS, perKind } from '../../records/kinds.ts';
 import { createMender } from '../../records/mending.ts';
 import { counted, countedPart, joinReasons, printable } from '../../records/printable.ts';
 import { createTable } from '../../records/tables.ts';
@@ -189,11 +189,23 @@ async function refuseTooMany(removed: number, { family, options }: Mirror): Prom
 
 // What a mirror has come to, for programs and for people, and why it failed.
 
-const COUNTS = ['found', 'unchanged', 'unknown', 'refused', 'failed', 'takenDown', 'pruned'] as const;
+const COUNTS = [
+  'found',
+  'unchanged',
+  'unknown',
+  'refused',
+  'failed',
+  'takenDown',
+  'pruned',
+  'fullLists',
+] as const;
 const newCounts = () => createTable(COUNTS, () => 0);
 
 const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
 const newTallies = (): Tallies => perKind(newTally);
+
+const olderItems = (users: number) =>
+  `full lists: ${counted(users, 'user')}. A list has the newest ${ITEM_CAP} items, so older items were not copied`;
 
 /** `total` counts all names, `invalid` those that no user can have. `refusal` says why no user was pruned. */
 function describeMirror(
@@ -201,7 +213,7 @@ function describeMirror(
   { total, invalid, refusal }: { total: number; invalid: number; refusal: string | undefined },
 ) {
   const [skipped, stopped] = [run.skipped(), run.stopped()];
-  const { found, unchanged, unknown, refused, takenDown, pruned } = counts;
+  const { found, unchanged, unknown, refused, takenDown, pruned, fullLists } = counts;
   const numbers: [number, string][] = [
     [refused, 'refused'],
     [takenDown, 'taken down here'],
@@ -217,6 +229,7 @@ function describeMirror(
       users + more.join(''),
       ...describeMended(mender.counts),
       ...(isLoaded ? [summary(tallies)] : []),
+      ...(fullLists > 0 ? [olderItems(fullLists)] : []),
     ].join('\n'),
     result: { users: { ...counts, skipped }, tallies, mended: mender.counts },
     failure: joinReasons(

@@ -353,6 +353,13 @@ test('without an existing user it checks what it can, and exits with 1', async (
   expect({ code, stderr }).toEqual({ code: 1, stderr: 'vitrine: 9 checks could not be made\n' });
 });
 
+test('samples, which `npm start` serves, are not broken because nothing may cache them', async () => {
+  const { url } = await serveHere();
+  const { code, stdout } = await run(['doctor', `${url}/b`, '--user', 'ada']);
+  expect([code, stdout.match(/^broken.*/gm)]).toEqual([0, null]);
+  expect(stdout).toMatch(/^could not tell {2}Cache-Control {4}"no-cache", as for files and samples/m);
+});
+
 test('a wrong --variant is recognised by the name of the list', async () => {
   const { report } = await diagnose({ base: new URL(`${server.url}/c`), variant: 'b', timeout: 10_000 });
   expect(report).toMatch(/^broken +address +is not variant b: its list is called Posts, not Shots$/m);
