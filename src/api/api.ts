@@ -1,6 +1,6 @@
-// The API of the specification: this plugin mounts a route plugin for each variant at its base address, query-style for A and
-// path-style for B and C, over one store. The schemas in records/schemas.ts describe its responses: TypeBox forces every field
-// to a string, and caps item lists at 15. The import checks records by them.
+// The API of the specification: this plugin mounts a route plugin for each variant at its base address over one store. In
+// query-style addresses the query names the user, in path-style ones the path. The schemas in records/schemas.ts describe the
+// responses: TypeBox forces every field to a string, and caps item lists at 15. The import checks records by them.
 
 import type { FastifyPluginCallback } from 'fastify';
 import { type Config, listMounts } from '../config/settings.ts';

@@ -1,10 +1,9 @@
-// Variants B and C: the path names the user, /api/username/USER and /api/username/USER/shots.
+// Path style: the path names the user, /api/username/USER, and below it the items, as /api/username/USER/shots.
 
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { hostConstraint } from '../config/mount.ts';
-import { ITEM_CAP } from '../records/kinds.ts';
-import { VARIANTS } from '../variants.ts';
+import { findKind, ITEM_CAP, KINDS } from '../records/kinds.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
 import {
   answerLookup,
@@ -23,7 +22,8 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   const { Profile, Items } = variantBodies(variant);
   const letter = variant.toUpperCase();
   const lookups = createLookups(options);
-  const { operations } = lookups;
+  const { operations, family, collection } = lookups;
+  const { plural } = KINDS[findKind(family, 'item')];
 
   const profile = {
     constraints: hostConstraint(base),
@@ -46,8 +46,8 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     config: { operation: operations.items },
     schema: {
       operationId: `getItems${letter}`,
-      summary: "Get a user's newest shots",
-      description: `The newest ${ITEM_CAP} shots of the user with this name, newest first, as \`${VARIANTS[variant].collection}\`.`,
+      summary: `Get a user's newest ${plural}`,
+      description: `The newest ${ITEM_CAP} ${plural} of the user with this name, newest first, as \`${collection}\`.`,
       tags: [`Variant ${letter}`],
       params: Params,
       response: lookupResponses(options, Items),
@@ -58,13 +58,14 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   });
 
   // Addresses that lack the name have an error of their own: without these routes they would be unknown ones.
+  const itemsWithoutUser = addresses.items.replace(':username', '');
   const withoutUser = [
     addresses.profile.replace('/:username', ''),
     addresses.profile.replace(':username', ''),
-    addresses.items.replace(':username', ''),
+    itemsWithoutUser,
   ];
   for (const url of distinctUrls(app, withoutUser)) {
-    const operation = url.endsWith('/shots') ? operations.items : operations.profile;
+    const operation = url === itemsWithoutUser ? operations.items : operations.profile;
     app.get(
       url,
       {

@@ -9,7 +9,7 @@ import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
 import { compileInput, parseQuery } from '../api/http/input.ts';
 import { isDataFault } from '../stores/errors.ts';
 import { openServed } from '../stores/open.ts';
-import { STYLES, VARIANTS } from '../variants.ts';
+import { type LookupAddresses, STYLES, VARIANTS } from '../variants.ts';
 import { addOriginHeaders } from './edge/hooks.ts';
 import { readOptions, type VitrineOptions } from './plugin-options.ts';
 import { refuseOthers } from './responses.ts';
@@ -55,7 +55,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
 /** Fastify refuses to register it in other versions. Its tests pass with 6.0.0-alpha.4. */
 Object.assign(vitrine, { [Symbol.for('plugin-meta')]: { name: 'vitrine', fastify: '5.x || 6.x' } });
 
-const belowApi = ({ profile, items }: (typeof STYLES)['path' | 'query']) => ({
+const belowApi = ({ profile, items }: LookupAddresses) => ({
   profile: profile.slice(API.length),
   items: items.slice(API.length),
 });

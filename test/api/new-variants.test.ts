@@ -48,7 +48,7 @@ const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, 
 let url: string;
 const at = () => ({ port: Number(new URL(url).port) });
 beforeAll(async () => {
-  Object.assign(ROUTE_PLUGINS, { short: shortStyle });
+  Object.assign(ROUTE_PLUGINS, { short: shortStyle, works: ROUTE_PLUGINS.path });
   const databaseUrl = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
   const config = readConfig({ port: '0', databaseUrl, logLevel: 'silent' });
   const running = await startServer(config, createLog(config, { write() {} }));
@@ -67,6 +67,16 @@ test('routes: base addresses have settings, and lists have their member', async 
   expect(() => readConfig({}, { BASE_URL_Z: '/same', BASE_URL_Y: '/same' })).toThrow(
     /claim the same address/,
   );
+});
+
+test('a style with addresses of its own may have the plugin of another', async () => {
+  const { posts } = json(await ask(at(), '/a/api/?user=ada&post=true'));
+  expect(json(await ask(at(), '/x/api/username/ada/works'))).toEqual({ works: posts });
+  expect(json(await ask(at(), '/x/api/username//works')).code).toBe('USER_MISSING');
+  const { paths } = json(await ask(at(), '/openapi.json'));
+  const { summary, description } = paths['/x/api/username/{username}/works'].get;
+  expect(summary + description).toContain('posts');
+  expect(summary + description).not.toContain('shots');
 });
 
 test('OpenAPI', async () => {
@@ -91,7 +101,7 @@ test('the explorer and the card', async () => {
   expect((await ask(at(), '/embed.js')).body).toContain(`"z":${JSON.stringify(row)}`);
 });
 
-test.each(['y', 'z'])('mirror and doctor of variant %s', async (variant) => {
+test.each(['x', 'y', 'z'])('mirror and doctor of variant %s', async (variant) => {
   const database = newPath();
   expect((await mirror(database, variant, `${url}/${variant}`, '--user', 'ada')).code).toBe(0);
   const records = await exported(database);

@@ -1,8 +1,18 @@
 // Adds a variant of a known style, and one of a style of its own, before other modules read the tables. Import it first.
 import { COLLECTIONS, STYLE_NAMES, STYLES, VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
 
-const styles = { short: { profile: '/u/:username', items: '/u/:username/all' } };
+const styles = {
+  short: { profile: '/u/:username', items: '/u/:username/all' },
+  // Served by the plugin of the path style. Only the addresses of lists differ.
+  works: { profile: '/api/username/:username', items: '/api/username/:username/works' },
+};
 const variants = {
+  x: {
+    style: 'works',
+    family: 'microblog',
+    collection: 'works',
+    about: 'Microblog: the path names the user.',
+  },
   y: {
     style: 'path',
     family: 'portfolio',

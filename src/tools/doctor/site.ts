@@ -7,10 +7,10 @@ import { brief } from '../../records/printable.ts';
 import { isObject } from '../../records/scalar.ts';
 import {
   isInQuery,
-  type LookupAddresses,
   lookupAddresses,
   type RouteStyle,
   STYLE_NAMES,
+  STYLES,
   VARIANT_NAMES,
   VARIANTS,
   type Variant,
@@ -69,9 +69,10 @@ export async function examineSite(
   const given = basePath(base);
   const { probes, failure } = await probe(send, given, variant, user);
   const match = bestMatch(probes, variant);
-  const anyStyle = variant === undefined ? 'path' : VARIANTS[variant].style;
-  const { path, style } = match ?? { path: given, style: anyStyle };
+  const path = match?.path ?? given;
   const known = isProfile(match?.response) ? user : undefined;
+  const told = variant ?? (await tellVariant(send, path, match?.style ?? 'path', known));
+  const { style } = VARIANTS[told];
   const lookups = (name: string) => lookupAddresses(style, path, name);
   const unusedName = `nobody-${Math.random().toString(36).slice(2, 10)}`;
   return {
@@ -84,7 +85,7 @@ export async function examineSite(
     given,
     path,
     style,
-    variant: variant ?? (await tellVariant(send, style, known === undefined ? undefined : lookups(known))),
+    variant: told,
     /** The host for which `vitrine publish` made the files that are served there; undefined if they are not. */
     published: await findPublished(send),
     /** An existing user, if one is known. */
@@ -154,18 +155,26 @@ function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Prob
   );
 }
 
-/** Variants of one style differ by the name of the list. */
+/** Variants with the same addresses of profiles differ by their lists: by the address, or by the name of the list. */
 async function tellVariant(
   send: Send,
+  path: string,
   style: RouteStyle,
-  lookups: LookupAddresses | undefined,
+  user: string | undefined,
 ): Promise<Variant> {
-  const candidates = VARIANT_NAMES.filter((name) => VARIANTS[name].style === style);
+  const { profile } = STYLES[style];
+  const candidates = VARIANT_NAMES.filter((name) => STYLES[VARIANTS[name].style].profile === profile);
   // Each style has a variant.
-  const first = candidates[0] as Variant;
-  if (candidates.length === 1 || lookups === undefined) return first;
-  const body = objectIn(await send(lookups.items)) ?? {};
-  return candidates.find((name) => VARIANTS[name].collection in body) ?? first;
+  const [first, ...others] = candidates as [Variant, ...Variant[]];
+  if (others.length === 0 || user === undefined) return first;
+  const lists = new Map<string, object>();
+  for (const name of candidates) {
+    const { items } = lookupAddresses(VARIANTS[name].style, path, user);
+    const list = lists.get(items) ?? objectIn(await send(items)) ?? {};
+    if (VARIANTS[name].collection in list) return name;
+    lists.set(items, list);
+  }
+  return first;
 }
 
 /** The JSON object in a body; undefined if it is anything else. */

@@ -144,15 +144,17 @@ function queryRows(variant: Variant, path: string): RouteRow[] {
 }
 
 function pathRows(variant: Variant, path: string): RouteRow[] {
+  const addresses = STYLES[VARIANTS[variant].style];
   const address = (lookup: 'profile' | 'items', user: string) =>
-    literal(path + STYLES.path[lookup]).replace(':username', user) + ANY_QUERY;
-  const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
+    literal(path + addresses[lookup]).replace(':username', user) + ANY_QUERY;
+  const empty = literal(path + addresses.profile.replace('/:username', ''));
+  const items = literal(addresses.items.slice(addresses.profile.length));
   return [
     [address('profile', NAME), 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
     [address('items', NAME), 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')],
     [address('profile', '[^/?]+'), 'USER_NOT_FOUND'],
     [address('items', '[^/?]+'), 'USER_NOT_FOUND'],
-    [`${empty}/?(?:/shots)?${ANY_QUERY}`, 'USER_MISSING'],
+    [`${empty}/?(?:${items})?${ANY_QUERY}`, 'USER_MISSING'],
   ];
 }
 
