@@ -3,7 +3,6 @@ import { shownDatabase } from '../config/database-url.ts';
 import { showSteps } from '../import/terminal.ts';
 import { CommandFailed, explain } from '../stores/command-errors.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
-import { UNKNOWN_SIZE } from '../stores/steps.ts';
 import { notifyChanges } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
@@ -41,6 +40,6 @@ export const command = (context: CommandContext) =>
 
 const repairShown = (url: string, { stderr }: CommandContext) =>
   showSteps(stderr, (onStep) => {
-    onStep('repairing', UNKNOWN_SIZE);
+    onStep('repairing');
     return repairDatabase(url);
   });

@@ -7,7 +7,6 @@ import { CommandFailed } from '../stores/command-errors.ts';
 import { openArchive, openWriter } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import type { Archive, MediaSummary } from '../stores/sql/archive.ts';
-import { UNKNOWN_SIZE } from '../stores/steps.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
@@ -37,7 +36,7 @@ const createRelink = (context: CommandContext): Command =>
       await using writer = await openNotifying(place.database, context, { mustExist: true });
       const mediaUrl = await linkingUrl(place);
       const relinked = await showSteps(context.stderr, (onStep) => {
-        onStep('linking the copies', UNKNOWN_SIZE);
+        onStep('linking the copies');
         return writer.relink(mediaUrl);
       });
       const summary = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;

@@ -72,8 +72,8 @@ export async function importFiles(
   const mender = createMender(options);
   const unused = createUnused();
   const counts: Counts = { bytes: 0, records: 0 };
-  const onStep: StepListener = (step, size) =>
-    shown.step(`writing ${counted(counts.records, 'record')}: ${step}`, size);
+  const onStep: StepListener = (step, share) =>
+    shown.step(`writing ${counted(counts.records, 'record')}: ${step}`, share);
   const load = await writer.load({
     replace,
     maxRemoved,

@@ -10,8 +10,7 @@ import { takedownKey } from '../records/user-name.ts';
 import type { LinesOutput } from '../stores/output.ts';
 import type { Misfit, Tallies } from '../stores/sql/load.ts';
 import type { Entry } from './formats/entry.ts';
-import { bar, secondsLeft } from './progress-line.js';
-import { createReport, megabytes, type Terminal } from './terminal.ts';
+import { bar, createReport, megabytes, secondsLeft, type Terminal } from './terminal.ts';
 
 export interface Progress {
   readonly bytes: number;

@@ -36,8 +36,8 @@ import { repairAll } from './sql/soundness.ts';
 import type { Change, SqlAdapter } from './sql/sql-adapter.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './sql/takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './sql/takedowns.ts';
-import { type CopiesStep, type RemoveFiles, removeUnnamed } from './sql/unnamed-copies.ts';
-import { noStep, type ShareListener, type StepListener } from './steps.ts';
+import { type RemoveFiles, removeUnnamed } from './sql/unnamed-copies.ts';
+import { noStep, type StepListener } from './steps.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -49,13 +49,11 @@ interface StoreAccess {
   readonly adapter: SqlAdapter;
   readonly change: Change;
   /** Overwrites copies of what was deleted. Returns a sentence about what stays of them, and why. */
-  readonly eraseTraces?: (onShare?: ShareListener) => Awaitable<string | undefined>;
+  readonly eraseTraces?: (onStep?: StepListener) => Awaitable<string | undefined>;
   /** A sentence if earlier versions have left deleted data in unused space. */
   readonly describeTraces?: () => string | undefined;
   close(): Awaitable<void>;
 }
-
-export type CleanUpListener = (step: CopiesStep | 'erasing unused space', share: number) => void;
 
 export interface TakedownOptions {
   /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
@@ -90,12 +88,9 @@ function takedownChanges({ change, eraseTraces = noTraces, describeTraces = noTr
      * Does what is slow after a takedown and makes no difference to answers. It removes copies of pictures that no record names,
      * and erases deleted data from unused space. Returns a sentence about what could not be erased.
      */
-    async cleanUp(
-      removeFiles: RemoveFiles,
-      onShare: CleanUpListener = () => {},
-    ): Promise<string | undefined> {
-      await removeUnnamed(change, removeFiles, onShare);
-      return await eraseTraces((share) => onShare('erasing unused space', share));
+    async cleanUp(removeFiles: RemoveFiles, onStep = noStep): Promise<string | undefined> {
+      await removeUnnamed(change, removeFiles, onStep);
+      return await eraseTraces(onStep);
     },
     /** A sentence if earlier versions have left deleted data in unused space. */
     describeTraces,

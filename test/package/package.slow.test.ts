@@ -83,9 +83,8 @@ describe('the package', () => {
         .filter((name) => ending.test(name) && !name.startsWith('pages/web/'))
         .map((name) => name.replace(ending, ''));
     const sources = modules(join(ROOT, 'src'), /(?<!\.d)\.ts$/);
-    // Those of a thread and of the entry point are JavaScript already.
-    const scripts = ['import/progress-line', 'import/step-clock', 'vitrine'];
-    expect(modules(dist, /\.js$/).sort()).toEqual([...sources, ...scripts].sort());
+    // The entry point is JavaScript already.
+    expect(modules(dist, /\.js$/).sort()).toEqual([...sources, 'vitrine'].sort());
     const silent = sources.filter((name) => {
       const [comment = ''] = readRoot(`src/${name}.ts`).split('\n');
       return !readFileSync(join(dist, `${name}.js`), 'utf8').includes(comment);

@@ -6,7 +6,6 @@ import type { Family } from '../../records/kinds.ts';
 import { collectionsOf } from '../../variants.ts';
 import { REPLACE, selectListed } from '../sql/merge-statements.ts';
 import { makeBody } from '../sql/packing.ts';
-import { madeEtags } from '../steps.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 
 type Listed = readonly [userKey: string, owner: string, items: string, stored: string | null];
@@ -67,7 +66,6 @@ interface List {
 const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
   rows.flatMap(([userKey, owner, items, stored]) => {
     const etag = computeEtag(items);
-    Atomics.add(madeEtags, 0, 1);
     if (etag === stored) return [];
     const makeList = (name: string) => ({
       userKey,

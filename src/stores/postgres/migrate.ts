@@ -18,7 +18,7 @@ import {
 } from '../sql/shape.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
-import { noStep, type StepListener, UNKNOWN_SIZE } from '../steps.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { FOR_COMMANDS, firstValue, inTransaction, packLists, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
@@ -65,7 +65,7 @@ async function migrateLocked(
 
 async function migrateTables(client: pg.Client, from: number, onStep: StepListener): Promise<void> {
   for (const { version, sql } of MIGRATIONS.due(from)) {
-    onStep(`migration ${version}`, UNKNOWN_SIZE);
+    onStep(`migration ${version}`);
     await client.query(sql());
     if (version === 9) await packLists(client);
     if (version === 10) await setWords(client);
@@ -78,7 +78,7 @@ const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE))
 
 /** The records come first, then all that follows from them. */
 async function deriveAgain(client: pg.Client, hasOtherShape: boolean, onStep: StepListener): Promise<void> {
-  onStep('what follows from the records', UNKNOWN_SIZE);
+  onStep('what follows from the records');
   // Imports wait.
   await client.query('SELECT FROM vitrine FOR UPDATE');
   const sql = sqlAdapter(client);

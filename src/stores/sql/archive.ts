@@ -32,15 +32,10 @@ interface ArchiveOptions {
   readonly toStoreError: (error: unknown) => Error;
   /** What is wrong with the file itself, a sentence each. */
   readonly findDamage?: () => readonly string[];
-  /** How large it is, if that is known. */
-  readonly bytes?: number;
   readonly close: () => Awaitable<void>;
 }
 
-export function createArchive(
-  adapter: Rows,
-  { toStoreError, findDamage = () => [], bytes = Number.POSITIVE_INFINITY, close }: ArchiveOptions,
-) {
+export function createArchive(adapter: Rows, { toStoreError, findDamage = () => [], close }: ArchiveOptions) {
   const db = {
     ...adapter,
     async *rows<Row extends TextRow>(sql: string) {
@@ -53,10 +48,10 @@ export function createArchive(
   };
   return {
     async check(onStep = noStep): Promise<CheckResult> {
-      onStep('checking the file', { bytes });
+      onStep('checking the file');
       const damage = findDamage();
       if (damage.length > 0) return { faults: damage, counts: undefined };
-      const faults = await findFaults(db, (name) => onStep(`checking ${name}`, { bytes }));
+      const faults = await findFaults(db, (name) => onStep(`checking ${name}`));
       return { faults, counts: await readCounts(db) };
     },
     counts: () => readCounts(db),

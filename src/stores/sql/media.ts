@@ -2,7 +2,7 @@
 // the caller's transaction, with the work tables of an import.
 
 import { FAMILIES } from '../../records/kinds.ts';
-import { noStep, UNKNOWN_SIZE } from '../steps.ts';
+import { noStep } from '../steps.ts';
 import { derive, keepsNames, nameEverything, touch } from './derive.ts';
 import { seconds, whoNames } from './media-names.ts';
 import { MEDIA_URL, type MeasuredCopy, type SmallPicture, writeSmall } from './media-statements.ts';
@@ -139,7 +139,7 @@ export async function relink(
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
 export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedCopies> {
-  onStep('forgetting copies that no record names', UNKNOWN_SIZE);
+  onStep('forgetting copies that no record names');
   const forgotten = await db.run(`DELETE FROM media WHERE unnamed_since <= ${seconds(db)} - ${grace}`);
   return {
     forgotten,

@@ -76,7 +76,7 @@ export async function merge(
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await addToCount(db, findKind(family, 'profile'), profiles.new - profiles.removed);
     await addToCount(db, findKind(family, 'item'), moved.new - moved.removed);
-    onStep(`lists of ${items}`, { etags: await countRows(db, 'SELECT count(*) FROM touched') });
+    onStep(`lists of ${items}`);
     await derive(db, family, { notes: 'touched', hasProfiles: true, isFirst });
   }
   if (misfits > 0) await report(db, onMisfit);

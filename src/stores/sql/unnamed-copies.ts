@@ -1,9 +1,8 @@
 // After a takedown: copies of pictures that no record names any more are removed at once, since an address may hold a name.
 
 import type { Awaitable } from '../reader.ts';
+import type { StepListener } from '../steps.ts';
 import { type Change, countRows, type SqlAdapter } from './sql-adapter.ts';
-
-export type CopiesStep = 'removing pictures';
 
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
@@ -14,11 +13,11 @@ const COPIES_AT_ONCE = 500;
 export async function removeUnnamed(
   change: Change,
   removeFiles: RemoveFiles,
-  onShare: (step: CopiesStep, share: number) => void,
+  onStep: StepListener,
 ): Promise<void> {
   const found = await change(countUnnamed);
   for (let removed = 0, step = found; step > 0; removed += step) {
-    onShare('removing pictures', Math.min(removed / found, 1));
+    onStep('removing pictures', Math.min(removed / found, 1));
     step = await change((db) => removeCopies(db, removeFiles));
   }
 }

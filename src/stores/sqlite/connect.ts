@@ -1,6 +1,6 @@
 // Connections to a SQLite file: opening it for writing or reading.
 
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { errorCode } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
@@ -112,19 +112,18 @@ async function openPrepared(path: string, onStep = noStep): Promise<Prepared> {
     opened.pragma('secure_delete = ON');
   });
   try {
-    return { db, result: await bringUpToDate(db, path, onStep) };
+    return { db, result: await bringUpToDate(db, onStep) };
   } catch (error) {
     db.close();
     throw toStoreError(path, error);
   }
 }
 
-async function bringUpToDate(db: OpenDatabase, path: string, onStep: StepListener): Promise<MigrationResult> {
+async function bringUpToDate(db: OpenDatabase, onStep: StepListener): Promise<MigrationResult> {
   const schema = readSchema(db);
   // Where nothing is due, no other writer is waited for.
   if (!isMigrationDue(db)) return { from: schema, to: schema };
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size;
-  const result = await migrate(db, (name) => onStep(name, { bytes }));
+  const result = await migrate(db, onStep);
   // It may have written most of the file.
   if (result.from > 0) emptyLog(db);
   return result;

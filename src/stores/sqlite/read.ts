@@ -1,6 +1,5 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 
-import { statSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
 import { type Family, findKind } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
@@ -333,7 +332,6 @@ export function openArchive(path: string): Archive {
   describeErrors(path, () => db.exec('BEGIN'));
   return createArchive(sqlAdapter(db), {
     toStoreError: (error) => toStoreError(path, error),
-    bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
     findDamage: () => describeErrors(path, () => findDamage(db, 'integrity_check(20)')),
     close() {
       db.close();

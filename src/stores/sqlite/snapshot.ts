@@ -108,15 +108,9 @@ interface CopyPaths {
   readonly onStep?: StepListener | undefined;
 }
 
-/** What a copy has at most. */
-const USED_BYTES = `
-  SELECT (page_count - freelist_count) * page_size
-  FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`;
-
 export function vacuumInto(db: OpenDatabase, { path, target, unfinished, onStep = noStep }: CopyPaths): void {
   try {
-    const bytes = db.prepare<[], number>(USED_BYTES).pluck().get();
-    onStep(`copying ${path}`, { bytes, file: unfinished });
+    onStep(`copying ${path}`);
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');
     db.prepare('VACUUM INTO ?').run(unfinished);

@@ -1,10 +1,9 @@
 // What is left of deleted data in a file. With `secure_delete`, SQLite overwrites what it deletes, but leaves copies of rows that
 // it moves (gaps.ts). A takedown sweeps all pages at its end.
 
-import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
-import type { ShareListener, StepListener } from '../steps.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import type { OpenDatabase } from './connect.ts';
 import { eraseGaps } from './gaps.ts';
 import { emptyLog } from './log.ts';
@@ -15,10 +14,10 @@ const BUSY = 'another process, such as an export, is reading it, or the disk is 
 export async function eraseTraces(
   db: OpenDatabase,
   path: string,
-  onShare: ShareListener = () => {},
+  onStep = noStep,
 ): Promise<string | undefined> {
   try {
-    const isSwept = await sweep(db, path, onShare);
+    const isSwept = await sweep(db, path, onStep);
     return isSwept ? undefined : `${path} still holds deleted data in unused space: ${BUSY}.`;
   } catch (error) {
     return `${path} still holds deleted data in unused space: ${errorMessage(error)}.`;
@@ -26,13 +25,13 @@ export async function eraseTraces(
 }
 
 /** In slices, which let other writers in between. False if the log cannot be emptied. */
-async function sweep(db: OpenDatabase, path: string, onShare: ShareListener): Promise<boolean> {
+async function sweep(db: OpenDatabase, path: string, onStep: StepListener): Promise<boolean> {
   const pages = Number(db.pragma('page_count', { simple: true }));
   for (let page: number | undefined = 1; page !== undefined; await nextTurn()) {
     // Until the log is in the file, it holds pages as they were.
     if (!emptyLog(db)) return false;
     page = eraseGaps(db, path, page);
-    onShare(page === undefined ? 1 : Math.min(page / pages, 1));
+    onStep('erasing deleted data', page === undefined ? 1 : Math.min(page / pages, 1));
   }
   return true;
 }
@@ -55,12 +54,10 @@ export async function compact(
   path: string,
   onStep: StepListener,
 ): Promise<string | undefined> {
-  onStep('writing the file anew', { bytes: statSync(path).size });
+  onStep('writing the file anew');
   const reason = rewrite(db);
   if (reason !== undefined) return `${path} could not be written anew: ${reason}.`;
-  const left = await eraseTraces(db, path, (share) =>
-    onStep(`erasing deleted data: ${Math.floor(share * 100)}%`),
-  );
+  const left = await eraseTraces(db, path, onStep);
   if (left === undefined) db.exec('UPDATE vitrine SET holds_traces = 0');
   emptyLog(db);
   return left;

@@ -75,7 +75,7 @@ function writerOn(db: OpenDatabase, path: string): Writer {
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
     change: (action) => change(db, path, action),
-    eraseTraces: (onShare) => eraseTraces(db, path, onShare),
+    eraseTraces: (onStep) => eraseTraces(db, path, onStep),
     describeTraces: () => describeTraces(db, path),
     adapter: sqlAdapter(db),
     close() {

@@ -8,7 +8,6 @@ import { OutputError } from '../../stores/output.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { FetchStart } from '../../stores/sql/fetches.ts';
 import type { OriginalState } from '../../stores/sql/media.ts';
-import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun, type Run } from '../remote/each.ts';
 import { createFileClient, isAddressTooLong, refusal } from '../remote/file-client.ts';
@@ -74,7 +73,7 @@ interface Fetch {
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
   const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
-  report.step('looking for pictures in records', UNKNOWN_SIZE);
+  report.step('looking for pictures in records');
   const archive = await openArchive(options.database);
   const hasFile = (name: string) => folder.readSize(name) !== undefined;
   const saver = createSaver(options.writer, await archive.takedownsMark(), hasFile);
@@ -213,7 +212,7 @@ async function fetchAndLink(fetch: Fetch): Promise<number> {
   } finally {
     await saver.flush();
     options.onLinking?.();
-    fetch.report.step('linking the copies', UNKNOWN_SIZE);
+    fetch.report.step('linking the copies');
     const whole = isWhole ? scope : undefined;
     relinked = await options.writer.finishFetch({ ...options, whole });
   }

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../records/thrown.ts';
 import type { PendingChanges } from '../../stores/sql/changes.ts';
-import { noStep, UNKNOWN_SIZE } from '../../stores/steps.ts';
+import { noStep } from '../../stores/steps.ts';
 import type { Writer } from '../../stores/writer.ts';
 
 /** Changes on their way to a subscriber. */
@@ -54,7 +54,7 @@ export async function notifySubscribers(
   await writer.markDelivered(reached, generation);
   if (unreached.length > 0) await writer.markUnreached(unreached);
   const failures = faults.filter((fault) => fault !== undefined);
-  if (erases) onStep('erasing names that were taken down', UNKNOWN_SIZE);
+  if (erases) onStep('erasing names that were taken down');
   if (erases) failures.push(...(await eraseNames(writer, failures.length === 0)));
   return failures;
 }

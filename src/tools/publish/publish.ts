@@ -14,7 +14,6 @@ import { openArchive, openReader } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
-import { UNKNOWN_SIZE } from '../../stores/steps.ts';
 import { VARIANTS } from '../../variants.ts';
 import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
@@ -97,7 +96,7 @@ async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunR
   let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
-    progress.step('looking for changes', UNKNOWN_SIZE);
+    progress.step('looking for changes');
     const changeSet = await readChanges(run, since, withOldItems);
     const { generation, changes } = changeSet;
     if (store.version() < generation) {
@@ -108,7 +107,7 @@ async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunR
     const total = changes === 'everything' ? await countUsers(run) : changes.length;
     await publishOnce(run, tree, changeSet, {
       user: (done) => progress.progress(Math.min(done, total), total),
-      search: () => progress.step('looking for users who are gone', UNKNOWN_SIZE),
+      search: () => progress.step('looking for users who are gone'),
       removal: () => progress.step('removing files of users who are gone'),
     });
     progress.step('listing the files');

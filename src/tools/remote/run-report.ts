@@ -1,6 +1,5 @@
 // How far a run over many tasks has come, on standard error: apart from the run, so that an export loads no client.
-import { bar, secondsLeft } from '../../import/progress-line.js';
-import { createReport, type Terminal } from '../../import/terminal.ts';
+import { bar, createReport, secondsLeft, type Terminal } from '../../import/terminal.ts';
 
 export type RunReport = ReturnType<typeof createRunReport>;
 

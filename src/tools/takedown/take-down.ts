@@ -44,9 +44,7 @@ export function createTakedownRun({ writer, mediaDir, config, stderr }: Takedown
     async cleanUp() {
       using shown = createReport(stderr);
       const left = await writer
-        .cleanUp(copies.remove, (step, share) =>
-          shown.show(() => `removed; now ${step}: ${Math.floor(share * 100)}%`),
-        )
+        .cleanUp(copies.remove, (step, share) => shown.step(`removed; now ${step}`, share))
         .catch((error: Error) => `${error.message.replace(/\.$/, '')}.`);
       const note = left === undefined ? await writer.describeTraces() : undefined;
       return {
