@@ -96,15 +96,15 @@ CREATE TABLE words (
 CREATE VIEW words_of_profiles AS SELECT family, value AS word, profiles.id AS id
   FROM profiles CROSS JOIN json_each(words);
 
--- Who names which address. It is empty while `media` is.
+-- Which record names which address, so that it is known whose answers a copy changes, and when nobody names it any more. It is of no
+-- use while `media` is empty, and complete from then on.
 CREATE TABLE media_names (
-  family TEXT NOT NULL,
-  id INTEGER NOT NULL, -- of the user
   url TEXT NOT NULL,
+  kind TEXT NOT NULL, -- of the record, as in `counts`
+  id INTEGER NOT NULL, -- of the record
   is_file INTEGER NOT NULL, -- 1: an attachment or audio, which only --files fetches
-  PRIMARY KEY (family, id, url, is_file)
+  PRIMARY KEY (url, kind, id, is_file)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX media_names_by_url ON media_names (url);
 
 CREATE TABLE counts (
   kind TEXT PRIMARY KEY,

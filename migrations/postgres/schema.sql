@@ -125,15 +125,15 @@ CREATE TABLE words (
 CREATE VIEW words_of_profiles AS
   SELECT family, word, id FROM profiles CROSS JOIN json_array_elements_text(words::json) AS each (word);
 
--- Who names which address. It is empty while `media` is.
+-- Which record names which address, so that it is known whose answers a copy changes, and when nobody names it any more. It is of no
+-- use while `media` is empty, and complete from then on.
 CREATE TABLE media_names (
-  family text NOT NULL,
-  id bigint NOT NULL, -- of the user
   url text COLLATE "C" NOT NULL,
+  kind text NOT NULL, -- of the record, as in `counts`
+  id bigint NOT NULL, -- of the record
   is_file integer NOT NULL, -- 1: an attachment or audio, which only --files fetches
-  PRIMARY KEY (family, id, url, is_file)
+  PRIMARY KEY (url, kind, id, is_file)
 );
-CREATE INDEX media_names_by_url ON media_names (url);
 
 CREATE TABLE counts (
   kind text PRIMARY KEY,

@@ -228,4 +228,13 @@ describe(`names of pictures in ${storeName()}`, () => {
     );
     expect(await leftOf(url, 'bob')).toEqual([A]);
   });
+
+  test('an item that comes reads no other item of its user', async () => {
+    const url = await fetched(folio(1, 'ada'), shot(1, 1, { image: A }), shot(2, 1, { image: B }));
+    if (isPostgresUrl(url)) return;
+    executeSql(url, `UPDATE items SET record = replace(record, '${A}', '') WHERE id = 1`);
+    await addRecords(url, shot(3, 1, { image: B }), shot(2, 1));
+    await change(url, (writer) => writer.pruneCopies(0));
+    expect(await known(url)).toEqual([A, B]);
+  });
 });

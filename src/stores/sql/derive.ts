@@ -1,8 +1,8 @@
 // What follows from the records, in SQL that SQLite and PostgreSQL both understand: what is served of a profile, the words it is found
 // by, the lists, who names which picture, and who is noted as changed. Each change of the data touches users before it writes
 // records, and derives what follows from them at its end, in its transaction. Only what differs is written.
-import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
-import { IS_NAMED, LONGEST_URL, seconds, selectNamed } from './media-names.ts';
+import { FAMILIES, type Family, findKind, KINDS, type KindName } from '../../records/kinds.ts';
+import { deriveNames, nameEverything, touchNames } from './media-names.ts';
 import { HAS_COPIES, SERVED_PROFILE, servedRecord } from './media-statements.ts';
 import { listedOnce, listOfProfile, selectNames } from './merge-statements.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
@@ -22,6 +22,13 @@ export const touch = (db: SqlAdapter, family: Family, ids: string) =>
     SELECT ids.id, user_key, CASE WHEN json_valid(record) THEN ${db.member('username')} END, etag, ${listEtag(family, 'ids.id')}, words
     FROM (${ids}) AS ids LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = ids.id
     WHERE true ON CONFLICT DO NOTHING`);
+
+/** The same for the users of records that are to change. `records` is a query of the ids of records and of their users. */
+export async function touchRecords(db: SqlAdapter, kind: KindName, records: string): Promise<void> {
+  const distinct = KINDS[kind].role === 'item' ? 'DISTINCT ' : '';
+  await touch(db, KINDS[kind].family, `SELECT ${distinct}owner AS id FROM (${records}) AS records`);
+  await touchNames(db, kind, `SELECT id FROM (${records}) AS records`);
+}
 
 /** All lists of a user have one ETag. */
 const listEtag = (family: Family, id: string) =>
@@ -54,7 +61,7 @@ export async function derive(
   const profiles = hasProfiles ? 0 : await deriveProfiles(db, family);
   await deriveWords(db, family, isFirst);
   const lists = await deriveLists(db, family);
-  if (await keepsNames(db)) await deriveNames(db, family);
+  await deriveNames(db, family);
   await noteChanges(db, family, notes);
   await db.run('DELETE FROM touched');
   return profiles + lists;
@@ -103,49 +110,6 @@ async function deriveLists(db: SqlAdapter, family: Family): Promise<number> {
   return await db.storeLists(family, await readServedRecord(db, findKind(family, 'item')));
 }
 
-/** Who names which picture is of use once there are copies, or addresses that were tried. */
-export const keepsNames = async (db: Rows) =>
-  (await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) > 0;
-
-/** All pictures that the records of a family name, of all users or those of a query, each once. */
-const allNames = (db: Rows, family: Family, users?: string) => `
-  SELECT DISTINCT id, url, is_file FROM (
-    ${KIND_NAMES.filter((kind) => KINDS[kind].family === family)
-      .map((kind) => selectNamed(kind, db.member, users))
-      .join(' UNION ALL ')}) AS found
-  WHERE url <> '' AND octet_length(url) <= ${LONGEST_URL}`;
-
-async function deriveNames(db: SqlAdapter, family: Family): Promise<void> {
-  await db.run(`INSERT INTO named ${allNames(db, family, 'IN (SELECT owner FROM touched)')}`);
-  await db.countForPlanner('named');
-  const isGone = `family = '${family}' AND ${isTouched('id')} AND NOT EXISTS (
-    SELECT 1 FROM named WHERE named.id = media_names.id AND named.url = media_names.url AND named.is_file = media_names.is_file)`;
-  await db.run(`INSERT INTO dropped_urls SELECT DISTINCT url FROM media_names WHERE ${isGone}`);
-  await db.run(`DELETE FROM media_names WHERE ${isGone}`);
-  await db.run(`
-    INSERT INTO media_names (family, id, url, is_file) SELECT '${family}', id, url, is_file FROM named WHERE true
-    ORDER BY id, url ON CONFLICT DO NOTHING`);
-  await db.run(`
-    UPDATE media SET unnamed_since = ${seconds(db)}
-    WHERE url IN (SELECT url FROM dropped_urls) AND unnamed_since IS NULL AND NOT (${IS_NAMED})`);
-  await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
-  await db.run('DELETE FROM named');
-  await db.run('DELETE FROM dropped_urls');
-}
-
-/** Files the names of all records, where there were none of use before. */
-export async function nameEverything(db: SqlAdapter): Promise<void> {
-  await db.run('DELETE FROM media_names');
-  for (const family of FAMILIES)
-    await db.run(`
-      INSERT INTO media_names (family, id, url, is_file)
-      SELECT '${family}', id, url, is_file FROM (${allNames(db, family)}) AS named ORDER BY id, url`);
-  await db.countForPlanner('media_names');
-  await db.run(`
-    UPDATE media SET unnamed_since = CASE WHEN NOT (${IS_NAMED}) THEN ${seconds(db)} END
-    WHERE (unnamed_since IS NULL) <> (${IS_NAMED})`);
-}
-
 /** What each name answered when it was touched, and what it answers now; the first import is noted by nobody. */
 const noteChanges = (db: SqlAdapter, family: Family, notes: Derivation['notes']) =>
   db.run(`
@@ -165,19 +129,12 @@ const noteChanges = (db: SqlAdapter, family: Family, notes: Derivation['notes'])
       profile = coalesce(excluded.profile, changes.profile), list = coalesce(excluded.list, changes.list),
       username = coalesce(excluded.username, changes.username)`);
 
-const NOBODY = "SELECT '', '' WHERE false";
-
 /** The same selections, for `vitrine check`: the rows that are not what the records give. */
 export async function wrongRows(db: Rows, family: Family) {
   const profile = await readServedRecord(db, findKind(family, 'profile'));
   const list = await readServedRecord(db, findKind(family, 'item'));
-  const names = `SELECT id, url, is_file FROM media_names WHERE family = '${family}'`;
   const words = `SELECT word, id FROM words WHERE family = '${family}'`;
   const wordsNow = `SELECT DISTINCT word, id FROM words_of_profiles WHERE family = '${family}'`;
-  /** The ids of rows that only one of two selections has. Each of them has a row once, and is read once. */
-  const differing = (columns: string, one: string, other: string) => `
-    SELECT DISTINCT '${family}', CAST(id AS text) FROM (
-      SELECT ${columns} FROM (${one} UNION ALL ${other}) AS either GROUP BY ${columns} HAVING count(*) = 1) AS wrong`;
   return {
     profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
     lists: `
@@ -187,8 +144,10 @@ export async function wrongRows(db: Rows, family: Family) {
       SELECT family, user_key FROM lists
       WHERE family = '${family}' AND (collection NOT IN (SELECT collection FROM ${selectNames(family)}) OR NOT EXISTS (
         SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner))`,
-    words: differing('id, word', words, wordsNow),
-    names: (await keepsNames(db)) ? differing('id, url, is_file', names, allNames(db, family)) : NOBODY,
+    // Both have a row once, so what is there once is in one of them only.
+    words: `
+      SELECT DISTINCT '${family}', CAST(id AS text) FROM (
+        SELECT word, id FROM (${words} UNION ALL ${wordsNow}) AS either GROUP BY word, id HAVING count(*) = 1) AS wrong`,
   };
 }
 
@@ -203,5 +162,5 @@ export async function deriveEverything(db: SqlAdapter): Promise<void> {
     await db.run(addWords(family));
     await derive(db, family, { notes: 'different' });
   }
-  if (await keepsNames(db)) await nameEverything(db);
+  await nameEverything(db);
 }

@@ -1,10 +1,10 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { FAMILIES } from '../../records/kinds.ts';
+import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
-import { derive, keepsNames, nameEverything, touch } from './derive.ts';
-import { seconds, whoNames } from './media-names.ts';
+import { derive, touch } from './derive.ts';
+import { beginNames, seconds, whoNames } from './media-names.ts';
 import { MEDIA_URL, type MeasuredCopy, type SmallPicture, writeSmall } from './media-statements.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { NEWEST_MARK } from './takedowns.ts';
@@ -72,7 +72,7 @@ export async function saveOriginals(
   hasFile: HasFile,
 ): Promise<boolean> {
   if ((await takedownsMark(db)) !== mark) return false;
-  if (!(await keepsNames(db))) await nameEverything(db);
+  await beginNames(db);
   for (const entry of entries) {
     const isGone = entry.file !== null && !hasFile(entry.file);
     const { url, file, bytes, reason, refused, facts } = isGone ? withoutFile(entry) : entry;
@@ -85,14 +85,14 @@ export async function saveOriginals(
 }
 
 /** Pages of who names a linked copy change with it. The end of the fetch gives the data a generation (fetches.ts). */
-const NOTE_FACTS = `
+const noteFacts = (family: Family) => `
   INSERT INTO changes (family, user_key, generation)
-  SELECT DISTINCT profiles.family, user_key, generation
-  FROM vitrine CROSS JOIN media CROSS JOIN media_names CROSS JOIN profiles
-  WHERE generation > 0 AND file = $1 AND linked_file IS NOT NULL
-    AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4)
-    AND media_names.url = media.url AND profiles.family = media_names.family AND profiles.id = media_names.id
+  SELECT family, user_key, generation FROM vitrine CROSS JOIN (${whoNames(family, IS_OTHER)}) AS users CROSS JOIN profiles
+  WHERE generation > 0 AND family = '${family}' AND profiles.id = users.id
   ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation`;
+
+const IS_OTHER = `file = $1 AND linked_file IS NOT NULL
+  AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4)`;
 
 const SAVE_FACTS = `
   UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
@@ -102,7 +102,8 @@ export async function saveFacts(
   file: string,
   { width, height, color, small }: MeasuredCopy,
 ): Promise<boolean> {
-  await db.run(NOTE_FACTS, [file, String(width), color ?? '', writeSmall(small)]);
+  const seen = [file, String(width), color ?? '', writeSmall(small)];
+  for (const family of FAMILIES) await db.run(noteFacts(family), seen);
   const facts = [file, String(width), String(height), color ?? '', writeSmall(small)];
   return (await db.run(SAVE_FACTS, facts)) > 0;
 }
@@ -153,7 +154,7 @@ export async function unknownFiles(
   names: readonly string[],
   mediaUrl: string,
 ): Promise<string[]> {
-  if (!(await keepsNames(db))) await nameEverything(db);
+  await beginNames(db);
   const nameAt = mediaUrl.length + 2;
   for (const name of names)
     await db.run(

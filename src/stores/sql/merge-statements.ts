@@ -25,9 +25,11 @@ export const WORK_TABLES = {
   // Users whose records change, with what they answered before (derive.ts).
   touched: 'owner bigint PRIMARY KEY, user_key text, username text, etag text, list text, words text',
   gone: 'id bigint PRIMARY KEY',
-  named: 'id bigint, url text, is_file integer, PRIMARY KEY (id, url, is_file)',
+  // Records that change while names of pictures are kept, with what they named before and what they name now (media-names.ts).
+  touched_records: 'kind text, id bigint, PRIMARY KEY (kind, id)',
+  names_before: 'url text, kind text, id bigint, is_file integer, PRIMARY KEY (url, kind, id, is_file)',
+  names_now: 'url text, kind text, id bigint, is_file integer, PRIMARY KEY (url, kind, id, is_file)',
   relinked: 'family text, id bigint, PRIMARY KEY (family, id)',
-  dropped_urls: 'url text PRIMARY KEY',
   named_urls: 'url text PRIMARY KEY',
   spellings: 'user_key text PRIMARY KEY, takedown_key text',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
@@ -175,14 +177,14 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
     WHERE family = '${family}' AND id IN (${CHANGED})`;
   return {
     ...countStatements('profiles', 'id', family, kind),
-    touchStaged: `SELECT id FROM staged WHERE kind = ${kind}`,
+    stagedRecords: `SELECT id, id AS owner FROM staged WHERE kind = ${kind}`,
     insertAll: insert(`staged WHERE kind = ${kind}`),
-    touchRemoved: `SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
+    removedRecords: `SELECT id, id AS owner FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
       INSERT INTO changed SELECT staged.id, profiles.id FROM staged LEFT JOIN profiles ON ${same}
       WHERE kind = ${kind} AND (profiles.id IS NULL OR profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
-    touchChanged: 'SELECT id FROM changed',
+    changedRecords: 'SELECT id, id AS owner FROM changed',
     change: [parkNames, update],
     insert: insert(newOf(kind)),
   };
@@ -203,17 +205,17 @@ function itemStatements(family: Family, kind: number) {
     SELECT '${family}', staged.id, owner, date, record FROM ${source} ORDER BY owner, date DESC, staged.id DESC`;
   return {
     ...countStatements('items', 'owner', family, kind),
-    touchStaged: `SELECT DISTINCT owner AS id FROM ${staged}`,
+    stagedRecords: `SELECT id, owner FROM ${staged}`,
     insertAll: insert(staged),
-    touchRemoved: `SELECT DISTINCT owner AS id FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
+    removedRecords: `SELECT id, owner FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
       INSERT INTO changed SELECT staged.id, items.owner FROM staged LEFT JOIN items ON ${same}
       WHERE kind = ${kind} AND (items.id IS NULL OR items.record <> staged.record)`,
-    // Also the owners that items had before.
-    touchChanged: `
-      SELECT owner_before AS id FROM changed WHERE owner_before IS NOT NULL
-      UNION SELECT owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id`,
+    // Also with the owners that items had before.
+    changedRecords: `
+      SELECT id, owner_before AS owner FROM changed WHERE owner_before IS NOT NULL
+      UNION ALL SELECT staged.id, owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id`,
     change: [update],
     insert: insert(newOf(kind)),
   };

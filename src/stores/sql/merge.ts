@@ -14,7 +14,7 @@ import {
 } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { addToCount } from './counts.ts';
-import { derive, readServedRecord, touch } from './derive.ts';
+import { derive, readServedRecord, touchRecords } from './derive.ts';
 import {
   type LoadOptions,
   type Misfit,
@@ -59,7 +59,12 @@ export async function merge(
     misfits += await takeOutClashes(db, statements, replace);
     const served = await readServedRecord(db, findKind(family, 'profile'));
     onStep(`${family} profiles`);
-    const { isFirst = false, ...profiles } = await move(db, family, statements.profiles(served), replace);
+    const { isFirst = false, ...profiles } = await move(
+      db,
+      findKind(family, 'profile'),
+      statements.profiles(served),
+      replace,
+    );
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     // A vacuum meanwhile counts only what is committed. If that is nothing, PostgreSQL compares each item with each profile.
     await db.countForPlanner('profiles', profiles.new + profiles.changed + profiles.removed);
@@ -67,7 +72,7 @@ export async function merge(
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
     onStep(items);
-    const { isFirst: _, ...moved } = await move(db, family, statements.items, replace);
+    const { isFirst: _, ...moved } = await move(db, findKind(family, 'item'), statements.items, replace);
     tallies[findKind(family, 'item')] = { ...moved, takenDown: takenDown.items };
     const removals = [
       countRemoval(findKind(family, 'profile'), profiles),
@@ -112,25 +117,25 @@ async function takeOut(db: SqlAdapter, query: string): Promise<number> {
 
 async function move(
   db: SqlAdapter,
-  family: Family,
-  kind: KindStatements,
+  kind: KindName,
+  statements: KindStatements,
   replace: boolean,
 ): Promise<MergeCounts & { isFirst?: true }> {
-  if ((await countRows(db, kind.stored)) === 0) {
-    await touch(db, family, kind.touchStaged);
-    return { new: await db.run(kind.insertAll), changed: 0, unchanged: 0, removed: 0, isFirst: true };
+  if ((await countRows(db, statements.stored)) === 0) {
+    await touchRecords(db, kind, statements.stagedRecords);
+    return { new: await db.run(statements.insertAll), changed: 0, unchanged: 0, removed: 0, isFirst: true };
   }
-  const staged = await countRows(db, kind.staged);
-  if (replace) await touch(db, family, kind.touchRemoved);
-  const removed = replace ? await db.run(kind.remove) : 0;
-  const found = await db.run(kind.findChanged);
+  const staged = await countRows(db, statements.staged);
+  if (replace) await touchRecords(db, kind, statements.removedRecords);
+  const removed = replace ? await db.run(statements.remove) : 0;
+  const found = await db.run(statements.findChanged);
   if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
   // Without this, PostgreSQL expects two thousand rows, and may read whole tables to find one.
   await db.countForPlanner('changed');
-  await touch(db, family, kind.touchChanged);
+  await touchRecords(db, kind, statements.changedRecords);
   const changed = await countRows(db, COUNT_CHANGED);
-  if (changed > 0) for (const statement of kind.change) await db.run(statement);
-  if (found > changed) await db.run(kind.insert);
+  if (changed > 0) for (const statement of statements.change) await db.run(statement);
+  if (found > changed) await db.run(statements.insert);
   await db.run('DELETE FROM changed');
   return { new: found - changed, changed, unchanged: staged - found, removed };
 }

@@ -3,7 +3,7 @@
 
 import { type Family, findKind } from '../../records/kinds.ts';
 import { addToCount } from './counts.ts';
-import { derive, touch } from './derive.ts';
+import { derive, touchRecords } from './derive.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
 
 /** One user; undefined for an unknown one. */
@@ -22,8 +22,10 @@ export async function removeUser(
 /** The users in `gone`, with their items; how many there were. */
 export async function removeUsers(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
-  await touch(db, family, 'SELECT id FROM gone');
   const isGone = 'IN (SELECT id FROM gone)';
+  await touchRecords(db, findKind(family, 'profile'), 'SELECT id, id AS owner FROM gone');
+  const owned = `SELECT id, owner FROM items WHERE family = '${family}' AND owner ${isGone}`;
+  await touchRecords(db, findKind(family, 'item'), owned);
   const users = await db.run(`DELETE FROM profiles WHERE family = '${family}' AND id ${isGone}`);
   const items = await db.run(`DELETE FROM items WHERE family = '${family}' AND owner ${isGone}`);
   await db.run('DELETE FROM gone');
@@ -47,7 +49,7 @@ export async function removeItem(db: SqlAdapter, family: Family, id: string): Pr
 export async function removeItems(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
   const isGone = `family = '${family}' AND id IN (SELECT id FROM gone)`;
-  await touch(db, family, `SELECT DISTINCT owner AS id FROM items WHERE ${isGone}`);
+  await touchRecords(db, findKind(family, 'item'), `SELECT id, owner FROM items WHERE ${isGone}`);
   const items = await db.run(`DELETE FROM items WHERE ${isGone}`);
   await db.run('DELETE FROM gone');
   await derive(db, family, { notes: 'touched' });

@@ -3,6 +3,7 @@ import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { repairCounts, WRONG_COUNTS } from './counts.ts';
 import { deriveEverything, wrongRows } from './derive.ts';
+import { wrongNames } from './media-names.ts';
 import { readBody } from './packing.ts';
 import { countRows, type Rows, type SqlAdapter, type TextRow } from './sql-adapter.ts';
 import { findWrongWords } from './word-statements.ts';
@@ -33,6 +34,8 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
   const wrong: WrongRows[] = [];
   for (const family of FAMILIES) wrong.push(await wrongRows(db, family));
   const all = (kind: keyof WrongRows) => db.rows(wrong.map((queries) => queries[kind]).join(' UNION ALL '));
+  const misnamed = await wrongNames(db);
+  const names = misnamed === undefined ? [] : db.rows(misnamed);
   return [
     await describe(
       'profiles',
@@ -49,7 +52,7 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
     ),
     await describe('counts', db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
     await describe('names', findUnsearchable(db, all('words')), 'users are not found by their names', REPAIR),
-    await describe('pictures', all('names'), 'users have other pictures than those of their records', REPAIR),
+    await describe('pictures', names, 'records name other pictures than is noted of them', REPAIR),
     records.withOtherFields,
   ].filter((fault) => fault !== undefined);
 }
@@ -125,8 +128,7 @@ export async function repairAll(db: SqlAdapter): Promise<number> {
   let repaired = 0;
   for (const family of FAMILIES) {
     const wrong = await wrongRows(db, family);
-    for (const query of [wrong.profiles, wrong.names])
-      repaired += await countRows(db, `SELECT count(*) FROM (${query}) AS wrong`);
+    repaired += await countRows(db, `SELECT count(*) FROM (${wrong.profiles}) AS wrong`);
     const unsearchable = new Set((await Array.fromAsync(db.rows(wrong.words))).map(([, id]) => id));
     const listless = new Set((await Array.fromAsync(db.rows(wrong.lists))).map(([, key]) => key));
     const damaged = await Array.fromAsync(findWrongBodies(db, family));
@@ -146,6 +148,8 @@ export async function repairAll(db: SqlAdapter): Promise<number> {
     }
     repaired += listless.size + unsearchable.size;
   }
+  const misnamed = await wrongNames(db);
+  if (misnamed !== undefined) repaired += await countRows(db, `SELECT count(*) FROM (${misnamed}) AS wrong`);
   await deriveEverything(db);
   return repaired + (await repairCounts(db));
 }

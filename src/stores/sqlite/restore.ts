@@ -117,7 +117,7 @@ const TABLES = {
   lists: ['family', 'owner', 'collection'],
   words: ['family', 'word', 'id'],
   media: ['url'],
-  media_names: ['family', 'id', 'url', 'is_file'],
+  media_names: ['url', 'kind', 'id', 'is_file'],
   counts: ['kind'],
 };
 
