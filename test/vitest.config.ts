@@ -2,7 +2,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import {
+  BaseSequencer,
+  type Reporter,
+  type TestModule,
+  type TestSpecification,
+  type Vitest,
+} from 'vitest/node';
 import { memoryFolder } from './support/memory-folder.ts';
 
 const { node } = process.versions;
@@ -11,13 +17,30 @@ if (Number(node.split('.')[0]) < 24)
 
 /** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
 const LONG =
-  /\/(cases|sizes|torture|(attacks|bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
+  /\/(cases\/\w+|sizes|torture|(attacks|bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
+/** A run whose `-t` matches no test fails: it would say that all is well, and has tested nothing. */
+class MatchesSomething implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const pattern = this.#vitest?.config.testNamePattern;
+    const ran = modules.flatMap(({ children }) => [...children.allTests()]);
+    if (pattern === undefined || ran.some((test) => test.result().state !== 'skipped')) return;
+    console.error(`No test matches ${pattern}.`);
+    process.exitCode = 1;
   }
 }
 
@@ -37,7 +60,10 @@ export default defineConfig({
     pool: 'forks',
     // Tests wait much, so there are more workers than cores.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    reporters: ['default'],
+    reporters: ['default', new MatchesSomething()],
+    provide: { writesGoldens: process.argv.some((word) => /^(-u|--update(=.*)?)$/.test(word)) },
+    // `--changed` runs all tests after a change of what is not imported, such as fixtures, guides and migrations.
+    forceRerunTriggers: ['**/vitest.config.ts', '**/!(*.ts)'],
     sequence: { sequencer: LongestFirst },
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
     testTimeout: 240_000,

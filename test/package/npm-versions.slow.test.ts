@@ -4,11 +4,11 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { endWithTests } from '../support/at-end.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
-import { npmInstall } from '../support/npm.ts';
 import { ask } from '../support/http.ts';
-import { endWithTests } from '../support/at-end.ts';
+import { npmInstall } from '../support/npm.ts';
 import { until } from '../support/stress.ts';
 
 const COPIED = [

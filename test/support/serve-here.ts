@@ -10,6 +10,7 @@ import { createTelemetry } from '../../src/server/telemetry/telemetry.ts';
 import { openReader } from '../../src/stores/open.ts';
 import type { Reader } from '../../src/stores/reader.ts';
 import { atEnd } from './at-end.ts';
+import { dropConnections } from './http.ts';
 import { type Environment, processWith } from './run.ts';
 import { type LocalServer, SERVER_SETTINGS, startServer } from './server.ts';
 
@@ -46,6 +47,7 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
   );
   const url = await serving.promise;
   const stop = () => {
+    dropConnections();
     stopSignal.abort();
     return ended;
   };

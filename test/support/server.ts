@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { loadedFirst } from './files.ts';
 import { freePort } from './free-port.ts';
+import { dropConnections } from './http.ts';
 import { type Environment, type ProcessOptions, vitrine } from './run.ts';
 
 export interface LocalServer {
@@ -56,6 +57,7 @@ export async function startServer(
     ended.then((code) => reject(new Error(`the server ended with ${code}:\n${log.join('\n')}`)));
   });
   const stop = () => {
+    dropConnections();
     child.kill('SIGTERM');
     return ended;
   };

@@ -16,7 +16,7 @@ export interface Mutant {
   readonly name: string;
   /** What is broken. */
   readonly breaks: string;
-  /** Test files: their names in any folder, without the ending. */
+  /** Test files: their names in any folder, without the ending, or a folder. */
   readonly tests: readonly string[];
 }
 
@@ -33,8 +33,9 @@ export function readMutants(): Mutant[] {
     });
 }
 
-/** The paths of a test file that a mutant names. */
-export const filesOfTest = (name: string): string[] => globSync(`test/**/${name}.test.ts`, { cwd: ROOT });
+/** The paths of a test file that a mutant names, or of the files in a folder, such as `cases`. */
+export const filesOfTest = (name: string): string[] =>
+  globSync([`test/**/${name}.test.ts`, `test/${name}/*.test.ts`], { cwd: ROOT });
 
 /** A copy of the checkout to break. */
 export function copyCheckout(): { readonly path: string } & Disposable {

@@ -43,6 +43,6 @@ test.runIf('path' in shim)('a fault waits for the kind of call that was planned'
 test('every mutant still applies, and names its tests', async () => {
   for (const { name, tests } of readMutants()) {
     await applyPatch(ROOT, name, '--check');
-    for (const file of tests) expect([name, file, filesOfTest(file).length]).toEqual([name, file, 1]);
+    for (const file of tests) expect(filesOfTest(file), `${file}, of ${name}`).not.toEqual([]);
   }
 });

@@ -1,0 +1,4 @@
+// The cases about what addresses respond with.
+import { OF_ADDRESSES, testTopics } from './test-topics.ts';
+
+testTopics(OF_ADDRESSES);
