@@ -1,4 +1,4 @@
--- The tables of a new database. Files of earlier versions get the same by the numbered files (test/stores/sqlite/schema.test.ts).
+-- The tables of a new file. One of an earlier version gets what it lacks of them (src/stores/sqlite/migrate.ts).
 -- etag_of() and the like are functions of the program (src/stores/sqlite/dialect.ts); no table, index or view needs them.
 
 -- THE TRUTH: what was imported, what was taken down, and which copies of pictures there are.
@@ -149,81 +149,5 @@ CREATE TABLE subscribers (
   generation INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The members as columns, for whoever opens the file with an SQL tool.
-
-CREATE VIEW microblog_profiles AS SELECT
-  record ->> 'totalFollowers' AS totalFollowers,
-  record ->> 'totalFollowing' AS totalFollowing,
-  record ->> 'totalFavs' AS totalFavs,
-  record ->> 'totalPost' AS totalPost,
-  record ->> 'id' AS id,
-  record ->> 'username' AS username,
-  record ->> 'name' AS "name",
-  record ->> 'location' AS location,
-  record ->> 'country' AS country,
-  record ->> 'website' AS website,
-  record ->> 'bio' AS bio,
-  record ->> 'avatar' AS avatar,
-  record ->> 'avatar_large' AS avatar_large,
-  record ->> 'verified' AS verified,
-  record ->> 'cover_image' AS cover_image,
-  record ->> 'cover_large' AS cover_large
-FROM profiles WHERE family = 'microblog';
-
-CREATE VIEW posts AS SELECT
-  record ->> 'id' AS id,
-  record ->> 'token_id' AS token_id,
-  record ->> 'post_details' AS post_details,
-  record ->> 'photo' AS photo,
-  record ->> 'video_code' AS video_code,
-  record ->> 'video_title' AS video_title,
-  record ->> 'video_site' AS video_site,
-  record ->> 'video_url' AS video_url,
-  record ->> 'user' AS "user",
-  record ->> 'status' AS "status",
-  record ->> 'video_thumbnail' AS video_thumbnail,
-  record ->> 'date' AS "date",
-  record ->> 'status_general' AS status_general,
-  record ->> 'url_audio' AS url_audio,
-  record ->> 'title_audio' AS title_audio,
-  record ->> 'thumbnail_song' AS thumbnail_song
-FROM items WHERE family = 'microblog';
-
-CREATE VIEW portfolio_profiles AS SELECT
-  record ->> 'totalFollowers' AS totalFollowers,
-  record ->> 'totalFollowing' AS totalFollowing,
-  record ->> 'Likes' AS Likes,
-  record ->> 'totalShots' AS totalShots,
-  record ->> 'Lists' AS Lists,
-  record ->> 'Listed' AS Listed,
-  record ->> 'Projects' AS Projects,
-  record ->> 'id' AS id,
-  record ->> 'username' AS username,
-  record ->> 'name' AS "name",
-  record ->> 'location' AS location,
-  record ->> 'social_link' AS social_link,
-  record ->> 'website' AS website,
-  record ->> 'bio' AS bio,
-  record ->> 'skills' AS skills,
-  record ->> 'avatar' AS avatar,
-  record ->> 'type_account' AS type_account,
-  record ->> 'cover_image' AS cover_image
-FROM profiles WHERE family = 'portfolio';
-
-CREATE VIEW shots AS SELECT
-  record ->> 'id' AS id,
-  record ->> 'id_project' AS id_project,
-  record ->> 'created_project' AS created_project,
-  record ->> 'image' AS image,
-  record ->> 'large_image' AS large_image,
-  record ->> 'token_id' AS token_id,
-  record ->> 'description' AS description,
-  record ->> 'title' AS title,
-  record ->> 'user_id' AS user_id,
-  record ->> 'status' AS "status",
-  record ->> 'tags' AS tags,
-  record ->> 'date' AS "date",
-  record ->> 'attachment' AS attachment,
-  record ->> 'url_purchased' AS url_purchased,
-  record ->> 'price_item' AS price_item
-FROM items WHERE family = 'portfolio';
+-- The program adds views that show the members of records as columns, for whoever comes with an SQL tool: microblog_profiles, posts,
+-- portfolio_profiles and shots (src/stores/sql/shape.ts).

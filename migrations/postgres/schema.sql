@@ -1,14 +1,14 @@
--- The tables of a new database. Databases of earlier versions get the same by the numbered files
--- (test/stores/postgres/postgres-migration.slow.test.ts).
+-- The tables of a database, as they are. A new one gets them by this file alone. One of an earlier version gets by it what it lacks,
+-- after older.sql.
 
 -- FUNCTIONS that SQLite has of the program
 
 -- The ETag of a text: 132 bits of its SHA-256 in base64url. The program computes the same (src/records/etag.ts).
-CREATE FUNCTION etag_of(text) RETURNS text IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
+CREATE OR REPLACE FUNCTION etag_of(text) RETURNS text IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
   RETURN '"' || left(translate(encode(sha256(convert_to($1, 'UTF8')), 'base64'), '+/', '-_'), 22) || '"';
 
 -- For `vitrine check`. A text that is no JSON makes the cast fail.
-CREATE FUNCTION json_valid(record text) RETURNS boolean IMMUTABLE STRICT LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION json_valid(record text) RETURNS boolean IMMUTABLE STRICT LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM record::json;
   RETURN true;
@@ -16,21 +16,21 @@ EXCEPTION WHEN others THEN
   RETURN false;
 END $$;
 
--- The members as columns, for whoever comes with an SQL tool. PostgreSQL's JSON functions refuse the character zero.
-CREATE FUNCTION members(record text) RETURNS json IMMUTABLE PARALLEL SAFE LANGUAGE sql
+-- The members of a record. PostgreSQL's JSON functions refuse the character zero.
+CREATE OR REPLACE FUNCTION members(record text) RETURNS json IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN regexp_replace(record, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json;
 
-CREATE FUNCTION body_of(text) RETURNS bytea IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
+CREATE OR REPLACE FUNCTION body_of(text) RETURNS bytea IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
   RETURN convert_to($1, 'UTF8');
 
 -- The program computes the same (src/stores/sql/takedowns.ts).
-CREATE FUNCTION takedown_hash(salt text, family text, what text, value text) RETURNS text
+CREATE OR REPLACE FUNCTION takedown_hash(salt text, family text, what text, value text) RETURNS text
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
   RETURN encode(sha256(convert_to(salt || ' ' || family || ' ' || what || ' ' || value, 'UTF8')), 'hex');
 
 -- THE TRUTH: what was imported, what was taken down, and which copies of pictures there are.
 
-CREATE TABLE profiles (
+CREATE TABLE IF NOT EXISTS profiles (
   family text NOT NULL CHECK (family IN ('microblog', 'portfolio')),
   user_key text COLLATE "C" NOT NULL, -- the user name, folded: two spellings of one name meet here
   id bigint NOT NULL CHECK (id > 0),
@@ -43,12 +43,12 @@ CREATE TABLE profiles (
   UNIQUE (family, user_key) DEFERRABLE INITIALLY IMMEDIATE
 );
 -- Names that takedowns may know by another spelling (src/stores/sql/takedowns.ts).
-CREATE INDEX profiles_unusual ON profiles (user_key)
+CREATE INDEX IF NOT EXISTS profiles_unusual ON profiles (user_key)
   WHERE octet_length(user_key) <> length(replace(user_key, ' ', ''));
 
 -- The importer looks up each item's owner itself, once for all of them and under a lock: a foreign key would do it again,
 -- row by row. `vitrine check` makes sure.
-CREATE TABLE items (
+CREATE TABLE IF NOT EXISTS items (
   family text NOT NULL CHECK (family IN ('microblog', 'portfolio')),
   owner bigint NOT NULL,
   date text COLLATE "C" NOT NULL,
@@ -59,13 +59,13 @@ CREATE TABLE items (
 
 -- The order in which items are read. It cannot carry the records as well: an index takes rows of 2.7 KB at most, and a
 -- record may have 64. So an import writes the rows themselves in this order, and neighbours share pages.
-CREATE INDEX items_in_order ON items (family, owner, date DESC, id DESC);
+CREATE INDEX IF NOT EXISTS items_in_order ON items (family, owner, date DESC, id DESC);
 
-CREATE TABLE takedown_salts (
+CREATE TABLE IF NOT EXISTS takedown_salts (
   salt text PRIMARY KEY -- one of this database; others came with the takedowns of other databases
 );
 
-CREATE TABLE takedowns (
+CREATE TABLE IF NOT EXISTS takedowns (
   hash text COLLATE "C" NOT NULL, -- of a user's name, of a user's id, or of an item's id
   entry text COLLATE "C" NOT NULL, -- of a user: the hash of the name; of an item: its hash
   family text NOT NULL,
@@ -75,12 +75,12 @@ CREATE TABLE takedowns (
 );
 
 -- Each takedown leaves a mark. A database that has the newest mark of another one has all of its takedowns.
-CREATE TABLE takedown_marks (
+CREATE TABLE IF NOT EXISTS takedown_marks (
   n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   mark text COLLATE "C" NOT NULL UNIQUE
 );
 
-CREATE TABLE media (
+CREATE TABLE IF NOT EXISTS media (
   url text COLLATE "C" PRIMARY KEY, -- the original address
   file text COLLATE "C", -- the copy, '{sha256}.{extension}'; NULL if it could not be had
   bytes bigint NOT NULL,
@@ -93,18 +93,18 @@ CREATE TABLE media (
   small text, -- the widths of its small WebP files, such as '480 960'
   refused text COLLATE "C" -- the host, with its scheme, if no fetch was allowed to ask it
 );
-CREATE INDEX media_by_file ON media (file);
-CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
-CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
-CREATE INDEX media_measured ON media (file) WHERE width IS NOT NULL;
-CREATE INDEX media_unmeasured ON media (file)
+CREATE INDEX IF NOT EXISTS media_by_file ON media (file);
+CREATE INDEX IF NOT EXISTS media_refused ON media (refused) WHERE refused IS NOT NULL;
+CREATE INDEX IF NOT EXISTS media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
+CREATE INDEX IF NOT EXISTS media_measured ON media (file) WHERE width IS NOT NULL;
+CREATE INDEX IF NOT EXISTS media_unmeasured ON media (file)
   WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
-CREATE INDEX media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
-CREATE INDEX media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
+CREATE INDEX IF NOT EXISTS media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
+CREATE INDEX IF NOT EXISTS media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
 
 -- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
 
-CREATE TABLE lists (
+CREATE TABLE IF NOT EXISTS lists (
   family text NOT NULL,
   user_key text COLLATE "C" NOT NULL,
   owner bigint NOT NULL,
@@ -116,18 +116,18 @@ CREATE TABLE lists (
 );
 ALTER TABLE lists ALTER COLUMN body SET STORAGE EXTERNAL;
 
-CREATE TABLE words (
+CREATE TABLE IF NOT EXISTS words (
   family text NOT NULL,
   word text COLLATE "C" NOT NULL,
   id bigint NOT NULL, -- of the profile
   PRIMARY KEY (family, word, id)
 );
-CREATE VIEW words_of_profiles AS
+CREATE OR REPLACE VIEW words_of_profiles AS
   SELECT family, word, id FROM profiles CROSS JOIN json_array_elements_text(words::json) AS each (word);
 
 -- Which record names which address, so that it is known whose answers a copy changes, and when nobody names it any more. It is of no
 -- use while `media` is empty, and complete from then on.
-CREATE TABLE media_names (
+CREATE TABLE IF NOT EXISTS media_names (
   url text COLLATE "C" NOT NULL,
   kind text NOT NULL, -- of the record, as in `counts`
   id bigint NOT NULL, -- of the record
@@ -135,15 +135,16 @@ CREATE TABLE media_names (
   PRIMARY KEY (url, kind, id, is_file)
 );
 
-CREATE TABLE counts (
+CREATE TABLE IF NOT EXISTS counts (
   kind text PRIMARY KEY,
   number bigint NOT NULL
 );
-INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0);
+INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0)
+  ON CONFLICT DO NOTHING;
 
 -- Who changed. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
 -- rows with G or more.
-CREATE TABLE changes (
+CREATE TABLE IF NOT EXISTS changes (
   family text NOT NULL,
   user_key text COLLATE "C" NOT NULL,
   profile bigint, -- when the profile changed; NULL if only the list or older items did
@@ -156,7 +157,7 @@ CREATE TABLE changes (
 -- WHO KNOWS WHAT
 
 -- One row. A server has nothing to serve before the generation is above 0.
-CREATE TABLE vitrine (
+CREATE TABLE IF NOT EXISTS vitrine (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   schema integer NOT NULL,
   generation bigint NOT NULL, -- when the data changed last, in microseconds since 1970
@@ -166,94 +167,33 @@ CREATE TABLE vitrine (
   shape text NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}',
   erased_before bigint NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`
 );
-INSERT INTO vitrine (schema, generation) VALUES (0, 0);
+INSERT INTO vitrine (schema, generation) VALUES (0, 0) ON CONFLICT DO NOTHING;
 
 -- Earlier generations since which all changes are known. A generation of another database is not among them.
-CREATE TABLE generations (
+CREATE TABLE IF NOT EXISTS generations (
   generation bigint PRIMARY KEY
 );
 
 -- Who is told of changes, and up to which generation they were.
-CREATE TABLE subscribers (
+CREATE TABLE IF NOT EXISTS subscribers (
   name text PRIMARY KEY,
   generation bigint NOT NULL
 );
 
--- The members as columns, for whoever comes with an SQL tool.
+-- The program adds views that show the members of records as columns, for whoever comes with an SQL tool: microblog_profiles, posts,
+-- portfolio_profiles and shots (src/stores/sql/shape.ts).
 
-CREATE VIEW microblog_profiles AS SELECT
-  members(record) ->> 'totalFollowers' AS "totalFollowers",
-  members(record) ->> 'totalFollowing' AS "totalFollowing",
-  members(record) ->> 'totalFavs' AS "totalFavs",
-  members(record) ->> 'totalPost' AS "totalPost",
-  members(record) ->> 'id' AS "id",
-  members(record) ->> 'username' AS "username",
-  members(record) ->> 'name' AS "name",
-  members(record) ->> 'location' AS "location",
-  members(record) ->> 'country' AS "country",
-  members(record) ->> 'website' AS "website",
-  members(record) ->> 'bio' AS "bio",
-  members(record) ->> 'avatar' AS "avatar",
-  members(record) ->> 'avatar_large' AS "avatar_large",
-  members(record) ->> 'verified' AS "verified",
-  members(record) ->> 'cover_image' AS "cover_image",
-  members(record) ->> 'cover_large' AS "cover_large"
-FROM profiles WHERE family = 'microblog';
-
-CREATE VIEW posts AS SELECT
-  members(record) ->> 'id' AS "id",
-  members(record) ->> 'token_id' AS "token_id",
-  members(record) ->> 'post_details' AS "post_details",
-  members(record) ->> 'photo' AS "photo",
-  members(record) ->> 'video_code' AS "video_code",
-  members(record) ->> 'video_title' AS "video_title",
-  members(record) ->> 'video_site' AS "video_site",
-  members(record) ->> 'video_url' AS "video_url",
-  members(record) ->> 'user' AS "user",
-  members(record) ->> 'status' AS "status",
-  members(record) ->> 'video_thumbnail' AS "video_thumbnail",
-  members(record) ->> 'date' AS "date",
-  members(record) ->> 'status_general' AS "status_general",
-  members(record) ->> 'url_audio' AS "url_audio",
-  members(record) ->> 'title_audio' AS "title_audio",
-  members(record) ->> 'thumbnail_song' AS "thumbnail_song"
-FROM items WHERE family = 'microblog';
-
-CREATE VIEW portfolio_profiles AS SELECT
-  members(record) ->> 'totalFollowers' AS "totalFollowers",
-  members(record) ->> 'totalFollowing' AS "totalFollowing",
-  members(record) ->> 'Likes' AS "Likes",
-  members(record) ->> 'totalShots' AS "totalShots",
-  members(record) ->> 'Lists' AS "Lists",
-  members(record) ->> 'Listed' AS "Listed",
-  members(record) ->> 'Projects' AS "Projects",
-  members(record) ->> 'id' AS "id",
-  members(record) ->> 'username' AS "username",
-  members(record) ->> 'name' AS "name",
-  members(record) ->> 'location' AS "location",
-  members(record) ->> 'social_link' AS "social_link",
-  members(record) ->> 'website' AS "website",
-  members(record) ->> 'bio' AS "bio",
-  members(record) ->> 'skills' AS "skills",
-  members(record) ->> 'avatar' AS "avatar",
-  members(record) ->> 'type_account' AS "type_account",
-  members(record) ->> 'cover_image' AS "cover_image"
-FROM profiles WHERE family = 'portfolio';
-
-CREATE VIEW shots AS SELECT
-  members(record) ->> 'id' AS "id",
-  members(record) ->> 'id_project' AS "id_project",
-  members(record) ->> 'created_project' AS "created_project",
-  members(record) ->> 'image' AS "image",
-  members(record) ->> 'large_image' AS "large_image",
-  members(record) ->> 'token_id' AS "token_id",
-  members(record) ->> 'description' AS "description",
-  members(record) ->> 'title' AS "title",
-  members(record) ->> 'user_id' AS "user_id",
-  members(record) ->> 'status' AS "status",
-  members(record) ->> 'tags' AS "tags",
-  members(record) ->> 'date' AS "date",
-  members(record) ->> 'attachment' AS "attachment",
-  members(record) ->> 'url_purchased' AS "url_purchased",
-  members(record) ->> 'price_item' AS "price_item"
-FROM items WHERE family = 'portfolio';
+-- Roles that may read the items may read the rest.
+DO $$
+DECLARE
+  reader text;
+BEGIN
+  FOR reader IN
+    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+    FROM pg_class, aclexplode(relacl)
+    WHERE oid = 'items'::regclass AND privilege_type = 'SELECT' AND grantee <> relowner
+  LOOP
+    EXECUTE 'GRANT SELECT ON profiles, items, takedown_salts, takedowns, takedown_marks, media, lists, words, words_of_profiles,
+      media_names, counts, changes, generations, vitrine TO ' || reader;
+  END LOOP;
+END $$;

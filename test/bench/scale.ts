@@ -18,9 +18,9 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Database from 'better-sqlite3';
-import { packageFile } from '../../src/config/package-files.ts';
 import { listOfProfile } from '../../src/stores/sql/merge-statements.ts';
 import { APPLICATION_ID } from '../../src/stores/sqlite/file.ts';
+import { fixture } from '../support/files.ts';
 import { havePostgres, startCluster } from '../support/postgres-rig.ts';
 import { execute } from './contenders.ts';
 import { load, type Target } from './load.ts';
@@ -155,7 +155,7 @@ function writeOld(path: string, database: string): void {
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`);
     db.pragma(`user_version = ${OLDEST_SCHEMA}`);
-    db.exec(readFileSync(packageFile('migrations/004-records.sql'), 'utf8'));
+    db.exec(readFileSync(fixture('older/004-records.sql'), 'utf8'));
     db.prepare('ATTACH ? AS site').run(database);
     db.exec(`
       BEGIN;

@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { listMigrations } from '../../src/stores/sql/migrations.ts';
+import { schemaOf } from '../../src/stores/sql/migrations.ts';
 import { ROOT } from '../support/files.ts';
 
 /** The schemas of each version. Only the row of the coming version, the last one, may change. */
 const SCHEMAS: Record<string, { sqlite: number; postgres: number }> = {
   '1.1.0': { sqlite: 9, postgres: 7 },
   '1.2.0': { sqlite: 12, postgres: 10 },
-  '1.3.0': { sqlite: 13, postgres: 11 },
+  '1.3.0': { sqlite: 18, postgres: 15 },
 };
 
 test('package.json, lock file, changelog and schema have the same version', () => {
@@ -17,8 +17,8 @@ test('package.json, lock file, changelog and schema have the same version', () =
   const { version } = JSON.parse(read('package.json'));
   expect(Object.keys(SCHEMAS).at(-1)).toBe(version);
   expect(SCHEMAS[version]).toEqual({
-    sqlite: listMigrations('').current,
-    postgres: listMigrations('postgres').current,
+    sqlite: schemaOf('sqlite').current,
+    postgres: schemaOf('postgres').current,
   });
   expect(JSON.parse(read('package-lock.json'))).toMatchObject({ version, packages: { '': { version } } });
   expect(/^## (\S+)/m.exec(read('src/guides/changelog.md'))?.[1]).toBe(version);

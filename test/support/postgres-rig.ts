@@ -123,6 +123,13 @@ export async function startCluster(standbyCount = 0) {
       await primary.sql(`CREATE DATABASE ${name}`);
       return name;
     },
+    /** The statements that make its tables, as pg_dump writes them. */
+    async dumpSchema(database: string): Promise<string> {
+      const args = ['--schema-only', '--no-owner', `--dbname=${this.url(database, [primary])}`];
+      const { stdout } = await run(join(programs, 'pg_dump'), args);
+      // Those of psql have a random key.
+      return stdout.replaceAll(/^\\.*\n/gm, '');
+    },
     /** Enables TLS on the primary. */
     async encrypt(key: string, certificate: string) {
       for (const [from, name] of [

@@ -11,7 +11,7 @@ import { importFiles } from '../../src/import/import.ts';
 import { watchSaves } from '../../src/import/watch-files.ts';
 import { openArchive, openReader, openServed, openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
-import { listMigrations } from '../../src/stores/sql/migrations.ts';
+import { schemaOf } from '../../src/stores/sql/migrations.ts';
 import { SHAPE } from '../../src/stores/sql/shape.ts';
 import type { Writer } from '../../src/stores/writer.ts';
 import { runMirror } from '../../src/tools/mirror/mirror.ts';
@@ -29,7 +29,7 @@ console.log(`schedules: TORTURE_SEED=${SEED}, ${SCHEDULES} of each model`);
 vi.setConfig({ testTimeout: 900_000 });
 afterEach(() => void vi.useRealTimers());
 
-const { current } = listMigrations('postgres');
+const { current } = schemaOf('postgres');
 
 type Step = (label: string) => Promise<unknown>;
 

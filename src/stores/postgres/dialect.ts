@@ -2,10 +2,8 @@
 
 import type pg from 'pg';
 import type { MemberSql } from '../sql/media-statements.ts';
-import { PACKED_FROM, pack } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
 import { storeLists } from './lists.ts';
-import { joinValues } from './long-values.ts';
 
 export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 
@@ -75,29 +73,5 @@ export async function inTransaction<T>(
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
     throw error;
-  }
-}
-
-interface Unpacked {
-  readonly row: string;
-  readonly at: string;
-  readonly text: string;
-}
-
-/** Lists as migration 9 leaves them: PostgreSQL has no gzip. */
-const FIND_UNPACKED = `SELECT ctid AS row, owner AS at, convert_from(body, 'UTF8') AS text FROM lists
-  WHERE octet_length(body) >= ${PACKED_FROM} AND substr(body, 1, 1) = '\\x7b' AND owner >= $1 ORDER BY owner LIMIT 16`;
-const STORE_PACKED = `UPDATE lists SET body = substr($1::bytea, start, length)
-  FROM unnest($2::integer[], $3::integer[], $4::tid[]) AS made (start, length, row) WHERE ctid = made.row`;
-
-export async function packLists(client: pg.Client): Promise<void> {
-  // Onwards from the last: until the transaction ends, the index holds the rows that were compressed before, too.
-  let last: string | undefined = '0';
-  while (last !== undefined) {
-    const { rows }: { rows: Unpacked[] } = await client.query<Unpacked>(FIND_UNPACKED, [last]);
-    last = rows.at(-1)?.at;
-    const { bytes, starts, lengths } = joinValues(rows.map(({ text }) => pack(text)));
-    if (rows.length > 0)
-      await client.query(STORE_PACKED, [bytes, starts, lengths, rows.map(({ row }) => row)]);
   }
 }

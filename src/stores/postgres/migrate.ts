@@ -3,10 +3,11 @@
 import type pg from 'pg';
 import { KINDS, type KindName } from '../../records/kinds.ts';
 import { StoreError } from '../errors.ts';
+import { repairCounts } from '../sql/counts.ts';
 import { deriveEverything } from '../sql/derive.ts';
 import { tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
-import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import { type MigrationResult, schemaOf } from '../sql/migrations.ts';
 import {
   completeRecord,
   isShapeDue,
@@ -19,14 +20,14 @@ import {
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener } from '../steps.ts';
-import { FOR_COMMANDS, firstValue, inTransaction, packLists, sqlAdapter } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
 
-const MIGRATIONS = listMigrations('postgres');
-export const { refuseUnfit } = MIGRATIONS;
+const SCHEMA = schemaOf('postgres');
+export const { refuseUnfit } = SCHEMA;
 
 /** Throws unless the fields and the lists are those of this program. `query` returns the rows of a query. */
 export async function refuseOtherContents(
@@ -52,45 +53,52 @@ async function migrateLocked(
     throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   const from = await readSchema(client);
-  MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
-  if (from === MIGRATIONS.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
-  if (from === 0)
-    await client.query(`${MIGRATIONS.schema()}; UPDATE vitrine SET schema = ${MIGRATIONS.current}`);
-  else await migrateTables(client, from, onStep);
+  SCHEMA.refuseUnknown(`The database at ${name}`, from);
+  if (from === SCHEMA.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
+  if (from < SCHEMA.current) await bringTables(client, from, onStep);
   const hasOtherShape = isShapeDue(await readShape(client));
-  if ((from > 0 && from < MIGRATIONS.current) || hasOtherShape)
-    await deriveAgain(client, hasOtherShape, onStep);
-  return { from, to: MIGRATIONS.current };
+  if (from < SCHEMA.current || hasOtherShape) await reshapeRecords(client);
+  if (from > 0 && (from < SCHEMA.current || hasOtherShape)) await deriveAgain(client, hasOtherShape, onStep);
+  return { from, to: SCHEMA.current };
 }
 
-async function migrateTables(client: pg.Client, from: number, onStep: StepListener): Promise<void> {
-  for (const { version, sql } of MIGRATIONS.due(from)) {
-    onStep(`migration ${version}`);
-    await client.query(sql());
-    if (version === 9) await packLists(client);
-    if (version === 10) await setWords(client);
-    await client.query('UPDATE vitrine SET schema = $1', [version]);
-  }
+async function bringTables(client: pg.Client, from: number, onStep: StepListener): Promise<void> {
+  onStep('tables');
+  if (from > 0) await client.query(SCHEMA.read('older.sql'));
+  await client.query(SCHEMA.read('schema.sql'));
+  if (from > 0) await client.query(FILL);
+  if (from > 0) await setWords(client);
+  await client.query('UPDATE vitrine SET schema = $1', [SCHEMA.current]);
 }
+
+/** What the new columns and tables are filled with, beside words; all else is derived. */
+const FILL = `
+  INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
+    HAVING count(*) > 0 AND NOT EXISTS (SELECT FROM takedown_marks);
+  UPDATE vitrine SET last_run = greatest(last_run, generation)`;
 
 // Each database has one row in `vitrine`.
 const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;
 
-/** The records come first, then all that follows from them. */
-async function deriveAgain(client: pg.Client, hasOtherShape: boolean, onStep: StepListener): Promise<void> {
-  onStep('what follows from the records');
+async function reshapeRecords(client: pg.Client): Promise<void> {
   // Imports wait.
   await client.query('SELECT FROM vitrine FOR UPDATE');
-  const sql = sqlAdapter(client);
-  const steps = reshape(sql, await readShape(client), {
+  const steps = reshape(sqlAdapter(client), await readShape(client), {
     complete: (kind, before) => completeRecords(client, kind, before),
     // Roles that may read the view may still do so.
     replaceView: (view, query) => client.query(`CREATE OR REPLACE VIEW ${view} AS ${query}`),
   });
   for (const step of steps) await step;
+}
+
+/** All that follows from the records. */
+async function deriveAgain(client: pg.Client, hasOtherShape: boolean, onStep: StepListener): Promise<void> {
+  onStep('what follows from the records');
   for (const [name, columns] of Object.entries(WORK_TABLES))
     await client.query(`CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`);
+  const sql = sqlAdapter(client);
   await deriveEverything(sql);
+  await repairCounts(sql);
   // Caches purge everything.
   if (hasOtherShape) await client.query(NEW_GENERATION);
 }

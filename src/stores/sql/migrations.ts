@@ -1,12 +1,14 @@
-// The migrations of a store: the files of a folder, named `NNN-WHAT`, in order.
-import { readdirSync, readFileSync } from 'node:fs';
+// The number of a store's schema, and the files that make its tables.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageFile } from '../../config/package-files.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 
-const MIGRATIONS = packageFile('migrations');
-/** The tables of version 1.0, and those of schema.sql. */
-const [SQLITE_OLDEST, SQLITE_CURRENT] = [4, 13];
+/** Of each store: the tables of version 1.0, and those of its schema.sql. */
+const SCHEMAS = {
+  sqlite: { oldest: 4, current: 18, folder: 'migrations' },
+  postgres: { oldest: 2, current: 15, folder: 'migrations/postgres' },
+};
 
 export interface MigrationResult {
   readonly from: number;
@@ -17,17 +19,9 @@ export interface MigrationResult {
 export const noRow = (name: string) =>
   new StoreError(`${name} has no row in its table vitrine: it is being restored, or must be restored again.`);
 
-/** `folder` is a folder in `migrations`. A database without tables has schema 0. */
-export function listMigrations(folder: string) {
-  const all = readdirSync(join(MIGRATIONS, folder))
-    .filter((file) => /^\d{3}-[\w-]+\.sql$/.test(file))
-    .sort()
-    .map((file) => ({
-      version: Number(file.slice(0, 3)),
-      sql: () => readFileSync(join(MIGRATIONS, folder, file), 'utf8'),
-    }));
-  const oldest = all[0]?.version ?? SQLITE_OLDEST;
-  const current = all.at(-1)?.version ?? SQLITE_CURRENT;
+/** A database without tables has schema 0. */
+export function schemaOf(store: keyof typeof SCHEMAS) {
+  const { oldest, current, folder } = SCHEMAS[store];
 
   /** Throws unless this program can migrate a database of this schema. */
   function refuseUnknown(name: string, schema: number): void {
@@ -36,7 +30,6 @@ export function listMigrations(folder: string) {
       throw new StoreError(
         `${name} was made by a newer version of Vitrine (schema ${schema}, this one knows ${current}).`,
       );
-    // The first migration makes the tables of version 1.0.
     if (schema > 0 && schema < oldest)
       throw new StoreError(
         `${name} was made before version 1.0 (schema ${schema}): export it with that version, and import it into a new database.`,
@@ -45,9 +38,8 @@ export function listMigrations(folder: string) {
 
   return {
     current,
-    /** The tables of a new database. */
-    schema: () => readFileSync(join(MIGRATIONS, folder, 'schema.sql'), 'utf8'),
-    due: (schema: number) => all.filter(({ version }) => version > schema),
+    /** The text of one of its files. */
+    read: (file: 'schema.sql' | 'older.sql') => readFileSync(join(packageFile(folder), file), 'utf8'),
     refuseUnknown,
 
     refuseUnfit(name: string, schema: number): void {

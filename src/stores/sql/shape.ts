@@ -78,8 +78,7 @@ export function* reshape(
   for (const kind of KIND_NAMES) {
     const before = fields[kind];
     const added = Object.keys(MEMBERS[kind]).filter((name) => !before.includes(name));
-    if (added.length === 0) continue;
-    yield complete(kind, before);
+    if (added.length > 0) yield complete(kind, before);
     // Columns keep their order, which PostgreSQL asks for, and new ones come last.
     const view = KINDS[kind].plural.replaceAll(' ', '_');
     yield replaceView(view, selectView(kind, [...before, ...added], db.member));

@@ -7,7 +7,7 @@ import { repairCounts } from '../sql/counts.ts';
 import { deriveEverything } from '../sql/derive.ts';
 import { tableName } from '../sql/media-statements.ts';
 import { WORK_TABLES } from '../sql/merge-statements.ts';
-import { listMigrations, type MigrationResult } from '../sql/migrations.ts';
+import { type MigrationResult, schemaOf } from '../sql/migrations.ts';
 import {
   completeRecord,
   isShapeDue,
@@ -20,24 +20,23 @@ import {
 import { sqlAdapter } from './dialect.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
-const MIGRATIONS = listMigrations('');
-const VERSION = MIGRATIONS.current;
+const SCHEMA = schemaOf('sqlite');
 
-const isCurrent = (db: Database) => readSchema(db) === MIGRATIONS.current;
+const isCurrent = (db: Database) => readSchema(db) === SCHEMA.current;
 
 /** Whether the file needs migrations, lists of a new variant, or new fields. */
 export const isMigrationDue = (db: Database) => !isCurrent(db) || isShapeDue(readShape(db));
 
 /** The tables of a new file. */
 export function makeTables(db: Database): void {
-  db.exec(MIGRATIONS.schema());
+  db.exec(SCHEMA.read('schema.sql'));
   setVersion(db);
-  if (isShapeDue(readShape(db))) reshapeFile(db);
+  reshapeFile(db);
 }
 
 function setVersion(db: Database): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
-  db.pragma(`user_version = ${MIGRATIONS.current}`);
+  db.pragma(`user_version = ${SCHEMA.current}`);
 }
 
 /** All that is due, in one transaction: if a part fails, the file stays as it was. */
@@ -48,7 +47,7 @@ export async function migrate(db: Database, onStep: (name: string) => void): Pro
     if (from === 0) makeTables(db);
     else if (isMigrationDue(db)) await bringUp(db, from, onStep);
     db.exec('COMMIT');
-    return { from, to: MIGRATIONS.current };
+    return { from, to: SCHEMA.current };
   } finally {
     if (db.inTransaction) db.exec('ROLLBACK');
   }
@@ -56,14 +55,14 @@ export async function migrate(db: Database, onStep: (name: string) => void): Pro
 
 /** The records come first, then all that follows from them. */
 async function bringUp(db: Database, from: number, onStep: (name: string) => void): Promise<void> {
-  if (from < VERSION) {
+  if (from < SCHEMA.current) {
     onStep('tables');
     bringTables(db);
+    setVersion(db);
   }
-  setVersion(db);
-  const hasOtherShape = isShapeDue(readShape(db));
   onStep('what follows from the records');
-  if (hasOtherShape) reshapeFile(db);
+  const hasOtherShape = isShapeDue(readShape(db));
+  reshapeFile(db);
   createWorkTables(db);
   const adapter = sqlAdapter(db);
   await deriveEverything(adapter);
@@ -84,18 +83,19 @@ const KEPT = [
   'vitrine',
 ];
 
-/** What earlier versions had, and this one has not. */
-const FORMER = `
-  DROP TRIGGER IF EXISTS profile_added; DROP TRIGGER IF EXISTS profile_updated; DROP TRIGGER IF EXISTS profile_removed;
-  DROP TRIGGER IF EXISTS list_added; DROP TRIGGER IF EXISTS list_updated; DROP TRIGGER IF EXISTS list_removed;
-  DROP TRIGGER IF EXISTS words_added; DROP TRIGGER IF EXISTS words_updated; DROP TRIGGER IF EXISTS words_removed;
-  DROP INDEX IF EXISTS profiles_unpacked; DROP TABLE IF EXISTS takedowns_forgotten`;
+const FORMER_TABLES = ['takedowns_forgotten', 'list_names', 'unswept', 'media_doubts'];
+const FORMER_COLUMNS = { profiles: ['packed'], vitrine: ['measured', 'swept_schema'] };
 
-/** What the new columns and tables are filled with; all else is derived. Subscribers are told of everything. */
+/** What the new columns and tables are filled with; all else is derived. */
 const FILL = `
   UPDATE profiles SET words = words_of(record ->> 'username', record ->> 'name');
-  INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns HAVING count(*) > 0;
-  UPDATE vitrine SET holds_traces = min(generation, 1), last_run = max(last_run, generation), erase_before = NULL`;
+  INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
+    HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM takedown_marks);
+  UPDATE vitrine SET last_run = max(last_run, generation)`;
+/** Earlier versions have left deleted data in a file. */
+const HOLDS_TRACES = 'UPDATE vitrine SET holds_traces = min(generation, 1)';
+/** Who was noted as changed is gone: subscribers are told of everything. */
+const FORGET = 'DELETE FROM generations; UPDATE vitrine SET erase_before = NULL';
 
 interface Column {
   readonly name: string;
@@ -116,11 +116,18 @@ const inOrder = (columns: readonly Column[]) =>
     .sort()
     .join();
 
+const has = (db: Database, table: string, column: string) =>
+  columnsOf(db, table).some(({ name }) => name === column);
+
 /** Gives a file of any earlier version the tables of this one. */
 function bringTables(db: Database): void {
-  db.exec(FORMER);
+  const former = {
+    hadTraces: !has(db, 'vitrine', 'holds_traces'),
+    changes: inOrder(columnsOf(db, 'changes')),
+  };
+  dropFormer(db);
   const now = new BetterSqlite(':memory:');
-  now.exec(MIGRATIONS.schema());
+  now.exec(SCHEMA.read('schema.sql'));
   const wanted = now
     .prepare<[], { type: string; name: string; sql: string }>(
       "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
@@ -137,9 +144,20 @@ function bringTables(db: Database): void {
     }
   }
   now.close();
-  if (columnsOf(db, 'profiles').some(({ name }) => name === 'packed'))
-    db.exec('ALTER TABLE profiles DROP COLUMN packed');
   db.exec(FILL);
+  if (former.hadTraces) db.exec(HOLDS_TRACES);
+  if (former.changes !== inOrder(columnsOf(db, 'changes'))) db.exec(FORGET);
+}
+
+/** What earlier versions had, and this one has not. No version has triggers any more. */
+function dropFormer(db: Database): void {
+  const triggers = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck();
+  for (const name of triggers.all()) db.exec(`DROP TRIGGER ${name}`);
+  for (const table of FORMER_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`);
+  db.exec('DROP INDEX IF EXISTS profiles_unpacked');
+  for (const [table, columns] of Object.entries(FORMER_COLUMNS))
+    for (const column of columns)
+      if (has(db, table, column)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
 }
 
 /** They stay: making or dropping a table costs as much as there are statements that were not collected yet. */
@@ -176,7 +194,7 @@ export function refuseForeign(db: Database, path: string): void {
   const [owner, isEmpty] = db.transaction(() => [readOwner(db), hasNoTables(db)] as const)();
   if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !isEmpty))
     throw new StoreError(`${path} is a database of another program.`);
-  MIGRATIONS.refuseUnknown(path, readSchema(db));
+  SCHEMA.refuseUnknown(path, readSchema(db));
   if (isCurrent(db)) refuseNewerShape(path, readShape(db));
 }
 
@@ -184,7 +202,7 @@ export function refuseForeign(db: Database, path: string): void {
 export function refuseUnfit(db: Database, path: string): void {
   refuseForeign(db, path);
   if (hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
-  MIGRATIONS.refuseUnfit(path, readSchema(db));
+  SCHEMA.refuseUnfit(path, readSchema(db));
   refuseOtherShape(path, readShape(db));
 }
 

@@ -1,5 +1,5 @@
-// Migrating PostgreSQL databases of version 1.0: the result equals a fresh import and SQLite.
-import { readFileSync } from 'node:fs';
+// Migrating PostgreSQL databases of earlier versions: the tables equal new ones, and what is stored a fresh import and SQLite.
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,11 +7,12 @@ import { computeEtag } from '../../../src/records/etag.ts';
 import { KINDS } from '../../../src/records/kinds.ts';
 import { normalise } from '../../../src/records/normalise.ts';
 import { checkDatabase, openServed, openWriter } from '../../../src/stores/open.ts';
-import { importInto } from '../../support/database.ts';
-import { fixture, ROOT, readRecords, ugly } from '../../support/files.ts';
+import { makeBody } from '../../../src/stores/sql/packing.ts';
+import { addRecords, importInto } from '../../support/database.ts';
+import { fixture, readRecords, ugly } from '../../support/files.ts';
 import { bodyOf, exported, newPath } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { run } from '../../support/run.ts';
+import { done, run } from '../../support/run.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),
@@ -19,6 +20,8 @@ const FILES = [
   ugly('hostile-names.ndjson'),
   ugly('date-ties.ndjson'),
 ];
+
+const OLDER = fixture('older/postgres');
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
@@ -57,17 +60,37 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   let older: string;
   let fresh: string;
 
-  async function databaseOfVersion1(records: readonly object[]): Promise<string> {
+  /** A database as the version with this schema made it. */
+  async function databaseOf(version: number, records: readonly object[]): Promise<string> {
     const name = await cluster.createDatabase();
-    const schema = readFileSync(join(ROOT, 'migrations/postgres/002-records.sql'), 'utf8');
-    await cluster.primary.sql(`${schema}; UPDATE vitrine SET schema = 2, generation = 7`, name);
+    const ladder = readdirSync(OLDER)
+      .sort()
+      .filter((file) => Number.parseInt(file, 10) <= version)
+      .map((file) => readFileSync(join(OLDER, file), 'utf8'));
+    const [first = '', ...later] = ladder;
+    await cluster.primary.sql(`${first}; UPDATE vitrine SET schema = ${version}, generation = 7`, name);
     await cluster.primary.sql(inserts(records), name);
+    for (const sql of later) await cluster.primary.sql(sql, name);
+    if (version >= 9) await packLists(name);
     return name;
+  }
+
+  /** The program compressed lists at the end of each change. */
+  async function packLists(database: string): Promise<void> {
+    const lists = await cluster.primary.sql(
+      `SELECT ctid AS row, encode(body, 'hex') AS body FROM lists`,
+      database,
+    );
+    const updates = lists.map(({ row, body = '' }) => {
+      const packed = makeBody(Buffer.from(body, 'hex')).toString('hex');
+      return `UPDATE lists SET body = '\\x${packed}' WHERE ctid = '${row}';`;
+    });
+    await cluster.primary.sql(updates.join('\n'), database);
   }
 
   beforeAll(async () => {
     cluster = await startCluster();
-    older = await databaseOfVersion1(FILES.flatMap(readRecords));
+    older = await databaseOf(2, FILES.flatMap(readRecords));
     await cluster.primary.sql(
       'CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader',
       older,
@@ -89,6 +112,25 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(await exported(url)).toEqual(await exported(cluster.url(fresh)));
     expect((await checkDatabase(url)).faults).toEqual([]);
     expect((await cluster.primary.sql('SELECT id FROM posts', older)).length).toBeGreaterThan(20);
+  });
+
+  test.each([2, 7, 10, 14])('a database of schema %i gets the tables of a new one', async (version) => {
+    const records = readRecords(fixture('older/records.ndjson'));
+    const name = await databaseOf(version, records);
+    const url = cluster.url(name);
+    // A server that waits for the migration serves what it finds after it.
+    const reader = await openServed(url, () => {});
+    expect(await reader.fault()).toMatch(/older schema/);
+    await done(['migrate', '--database-url', url]);
+    await expect.poll(() => reader.fault(), { timeout: 60_000 }).toBeUndefined();
+    await reader.close();
+    const alone = await cluster.createDatabase();
+    await addRecords(cluster.url(alone), ...records);
+    expect(await exported(url)).toEqual(await exported(cluster.url(alone)));
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    // Columns that were added between two versions may be in another order.
+    const tables = async (database: string) => (await cluster.dumpSchema(database)).split('\n').sort();
+    expect(await tables(name)).toEqual(await tables(alone));
   });
 
   test('a role that could read before the migration can read after it', async () => {

@@ -2,9 +2,9 @@
 import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { openWriter } from '../../../src/stores/open.ts';
+import { openArchive, openWriter } from '../../../src/stores/open.ts';
 import { fixture } from '../../support/files.ts';
-import { newPath } from '../../support/importing.ts';
+import { executeSql, newPath } from '../../support/importing.ts';
 
 /** Columns in any order: those that were added later come last. */
 function schemaOf(path: string) {
@@ -31,7 +31,7 @@ function schemaOf(path: string) {
   };
 }
 
-test.each([4, 5, 9, 12])('a file of schema %i gets the schema of a new one', async (version) => {
+test.each([4, 5, 9, 12, 17])('a file of schema %i gets the schema of a new one', async (version) => {
   const [older, fresh] = [newPath(), newPath()];
   copyFileSync(fixture(`older/schema-${version}.db`), older);
   for (const path of [older, fresh]) await (await openWriter(path)).close();
@@ -39,4 +39,16 @@ test.each([4, 5, 9, 12])('a file of schema %i gets the schema of a new one', asy
   await using writer = await openWriter(fresh);
   expect(schemaOf(older)).toEqual(schemaOf(fresh));
   expect(writer).toBeDefined();
+});
+
+test('subscribers are told of everything after a migration that leaves no changes', async () => {
+  const path = newPath();
+  copyFileSync(fixture('older/schema-12.db'), path);
+  executeSql(
+    path,
+    `INSERT INTO generations VALUES (7); INSERT INTO changes (family, user_key, list) VALUES ('portfolio', 'ada', 7)`,
+  );
+  await (await openWriter(path)).close();
+  await using archive = await openArchive(path);
+  expect(await archive.changes(7)).toMatchObject({ changes: 'everything' });
 });
