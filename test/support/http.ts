@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { atEnd } from './at-end.ts';
-import type { Server } from './server.ts';
 
 /** A request that follows at once often comes before the last connection is free: one of those is kept. */
 const agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
@@ -14,6 +13,11 @@ const closeConnections = () => agent.destroy();
 export function dropConnections(): void {
   for (const sockets of Object.values(agent.freeSockets))
     for (const socket of sockets ?? []) socket.destroy();
+}
+
+/** A server of any kind. */
+export interface Listening {
+  readonly port: number;
 }
 
 export interface Reply {
@@ -30,9 +34,7 @@ export interface AskOptions {
 }
 
 /** Requests a path exactly as written. */
-export function ask(
-  ...args: [server: Pick<Server, 'port'>, path: string, options?: AskOptions]
-): Promise<Reply> {
+export function ask(...args: [server: Listening, path: string, options?: AskOptions]): Promise<Reply> {
   atEnd(closeConnections);
   const [{ port }, path, { method = 'GET', headers = {}, from } = {}] = args;
   return new Promise((resolve, reject) => {
@@ -61,7 +63,7 @@ export function ask(
 export const json = ({ body }: Pick<Reply, 'body'>) => JSON.parse(body);
 
 /** Opens a connection without sending anything. */
-export async function dial({ port }: Pick<Server, 'port'>): Promise<Socket> {
+export async function dial({ port }: Listening): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   return socket;
@@ -77,7 +79,7 @@ export function hearOut(socket: Socket): Promise<Buffer> {
 }
 
 /** Sends raw bytes; returns the responses until the server closes the connection. */
-export async function sendRaw(server: Pick<Server, 'port'>, bytes: string | Buffer): Promise<Reply[]> {
+export async function sendRaw(server: Listening, bytes: string | Buffer): Promise<Reply[]> {
   const socket = await dial(server);
   const heard = hearOut(socket);
   socket.write(bytes);
