@@ -134,13 +134,6 @@ describe(`the changes of the ${storeName()} store`, () => {
           for (const { generation, differing } of since) {
             const { changes } = await archive.changes(generation);
             if (changes !== 'everything') expect(parts(changes).sort()).toEqual([...differing].sort());
-            // A takedown erases only users who are gone, and former names.
-            const { changes: kept, lacksGone } = await archive.changes(generation, { findsGone: true });
-            const isHere = (part: string) => after.get(part.replace(/list$/, 'profile')) !== 'undefined';
-            const found = parts(kept as readonly Change[]);
-            const expected = lacksGone ? [...differing].filter(isHere) : [...differing];
-            expect((lacksGone ? found.filter(isHere) : found).sort()).toEqual(expected.sort());
-            expect(lacksGone === true).toBe(changes === 'everything');
           }
           ({ generation } = await archive.changes(undefined));
         }
@@ -312,7 +305,7 @@ test('a takedown leaves no name where nobody is told', async () => {
   expect(readFileSync(url).includes('somebody')).toBe(false);
 });
 
-test('a takedown erases users who are gone, and former names, and keeps who has changed', async () => {
+test('a takedown erases users who are gone, and former names: what was before cannot be compared', async () => {
   const url = await newDatabase();
   await addRecords(url, blog(1, 'Gone'), blog(2, 'ada'), blog(3, 'bob'), blog(4, 'cy'));
   const { generation } = await read(url, undefined);
@@ -322,17 +315,7 @@ test('a takedown erases users who are gone, and former names, and keeps who has 
   const later = (await read(url, undefined)).generation;
   await addRecords(url, blog(4, 'cy', { bio: 'new' }));
   expect((await read(url, generation)).changes).toBe('everything');
-  const { changes, lacksGone } = await read(url, generation, { findsGone: true });
-  const user = { family: 'microblog', profile: true };
-  expect([changes, lacksGone]).toEqual([
-    [
-      { ...user, key: 'bob', username: 'bob', list: false },
-      { ...user, key: 'cy', username: 'cy', list: false },
-      { ...user, key: 'gone', username: 'gone', list: false },
-    ],
-    true,
-  ]);
-  expect(await read(url, later)).toMatchObject({ changes: [{ key: 'cy' }], lacksGone: false });
+  expect(await read(url, later)).toMatchObject({ changes: [{ key: 'cy' }] });
 });
 
 test('of more than 100,000 changes the older half goes', async () => {

@@ -27,8 +27,6 @@ interface ScaleCase {
   /** What is measured: a command, over a folder with `site.db`. */
   readonly args: (folder: string, users: number) => Promise<readonly string[]> | readonly string[];
   readonly env?: (folder: string) => Record<string, string>;
-  /** It writes a list of all files. Only its CPU is compared. */
-  readonly writesList?: boolean;
 }
 
 /** Makes a process say at its end what it has used. */
@@ -97,14 +95,6 @@ function importTen(folder: string): string[] {
   writeFileSync(source, ndjson(...changedPeople()));
   return ['import', ...database(folder), source];
 }
-
-const publishArgs = (folder: string) => [
-  'publish',
-  join(folder, 'out'),
-  '--for',
-  'nginx',
-  ...database(folder),
-];
 
 let pictures: ReturnType<typeof startFiles> | undefined;
 
@@ -178,37 +168,6 @@ export const SCALES: readonly ScaleCase[] = [
     env: (folder) => ({ PURGE: `nginx:${folder}` }),
   },
   { title: 'media fetch of ten pictures', unit: 200, args: fetchArgs },
-  {
-    title: 'a second publish',
-    unit: 10,
-    async args(folder) {
-      await done(publishArgs(folder));
-      await done(importTen(folder));
-      return publishArgs(folder);
-    },
-    writesList: true,
-  },
-  {
-    title: 'publish after a fetch of ten pictures',
-    unit: 10,
-    async args(folder) {
-      const fetch = await fetchArgs(folder);
-      await done(publishArgs(folder));
-      await done(fetch);
-      return publishArgs(folder);
-    },
-    writesList: true,
-  },
-  {
-    title: 'publish after a takedown',
-    unit: 10,
-    async args(folder) {
-      await done(publishArgs(folder));
-      await done(['takedown', ...database(folder), '--family', 'microblog', nameOf(7)]);
-      return publishArgs(folder);
-    },
-    writesList: true,
-  },
 ];
 
 /** What the case costs over 1, 10 and 100 times its least number of users. */
@@ -239,10 +198,10 @@ export const leastOf = (some: readonly ScaleCost[], others: readonly ScaleCost[]
 const SLACK_MB = 4;
 
 /** What is wrong with the costs. */
-export function scaleFaults({ writesList }: ScaleCase, costs: readonly ScaleCost[]): string[] {
+export function scaleFaults(costs: readonly ScaleCost[]): string[] {
   const [one, , hundred] = costs as [ScaleCost, ScaleCost, ScaleCost];
   const faults: string[] = [];
-  if (!writesList && hundred.read > one.read + SLACK_MB) faults.push('it reads more where there is more');
+  if (hundred.read > one.read + SLACK_MB) faults.push('it reads more where there is more');
   if (hundred.cpu > 2 * one.cpu) faults.push('it takes more than twice the CPU');
   return faults;
 }
@@ -253,7 +212,7 @@ export async function reportScales(words: readonly string[], scale: number): Pro
   for (const one of SCALES) {
     if (words.length > 0 && !words.some((word) => one.title.includes(word))) continue;
     const costs = await scaleCosts(one, scale);
-    const faults = scaleFaults(one, costs);
+    const faults = scaleFaults(costs);
     isSound &&= faults.length === 0;
     const figures = costs.map(
       ({ cpu, read, memory }) => `${cpu.toFixed(2)} s, ${memory.toFixed(0)} MB, ${read.toFixed(1)} MB read`,

@@ -330,7 +330,7 @@ const COMMANDS: readonly SizeCase[] = [
   over('publish, nothing new', 100, async (folder, _, database) => {
     const args = ['publish', join(folder, 'out'), '--for', 'nginx', ...database];
     await done(args);
-    return [...args, '--check'];
+    return args;
   }),
   mirroring('mirror', 400),
   {

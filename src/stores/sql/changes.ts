@@ -24,8 +24,6 @@ export interface ChangeSet {
    * restore, or not one of this database.
    */
   readonly changes: readonly Change[] | 'everything';
-  /** Users who are gone may be missing: a takedown has erased their names. */
-  readonly lacksGone?: boolean;
 }
 
 /** A generation, or `last` for the one that the newest change of the data replaced. */
@@ -37,8 +35,6 @@ const MOST_CHANGES = 100_000;
 export interface ChangeOptions {
   /** Also list users whose only changes are in items that are too old for the list. Pages of older items show those. */
   readonly withOldItems?: boolean;
-  /** The reader can do without users who are gone, and finds them by itself. */
-  readonly findsGone?: boolean;
 }
 
 export async function readChangeSet(db: Rows, from: Since, options: ChangeOptions = {}): Promise<ChangeSet> {
@@ -48,9 +44,8 @@ export async function readChangeSet(db: Rows, from: Since, options: ChangeOption
   if (since === generation) return { generation, changes: [] };
   if (since === undefined || !(await knowsGeneration(db, since, generation)))
     return { generation, changes: 'everything' };
-  const lacksGone = since < erasedBefore;
-  if (lacksGone && !options.findsGone) return { generation, changes: 'everything' };
-  return { generation, changes: await listChanges(db, since, options), lacksGone };
+  if (since < erasedBefore) return { generation, changes: 'everything' };
+  return { generation, changes: await listChanges(db, since, options) };
 }
 
 /** The newest of those that were replaced; 0, which is no generation, if none is known. */

@@ -13,7 +13,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { createTelemetry } from '../../server/telemetry/telemetry.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
-import type { SampleEntry } from './manifest.ts';
+import { kindOf, type SampleEntry } from './manifest.ts';
 
 export interface Content {
   readonly etag: string;
@@ -115,10 +115,11 @@ async function readHeaders(app: App, samples: readonly SampleEntry[]): Promise<H
   const folders = new Map<string, AnswerHeaders>();
   const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
   const faults: string[] = [];
-  for (const { kind, path, address, host } of samples) {
+  for (const sample of samples) {
+    const { path, address, host } = sample;
     const { statusCode, headers } = await request(app, address, host);
     if (statusCode !== 200) faults.push(`${address} was answered with ${statusCode}: publish again`);
-    folders.set(kind, commonHeaders(headers));
+    folders.set(kindOf(sample), commonHeaders(headers));
     types.set(extname(path).slice(1), String(headers['content-type']));
   }
   // A server lets caches keep few of the pages of older items, because any number may stand in their address.

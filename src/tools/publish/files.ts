@@ -6,9 +6,9 @@ import { findMediaFolder } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { listMounts } from '../../config/settings.ts';
 import { COPY_FILE_NAME, COPY_NAME, copyHash, copyPath, copyType } from '../../records/copy-files.ts';
+import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
-import type { Answer, Awaitable, ItemSize } from '../../stores/reader.ts';
-import type { Change, ChangeSet } from '../../stores/sql/changes.ts';
+import type { Answer, Awaitable, ItemSize, UserEntry } from '../../stores/reader.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
 import { hashFile } from '../media/folder.ts';
 import type { Ask, Content } from './answers.ts';
@@ -17,41 +17,40 @@ import { nextTurn, type PublishRun } from './run.ts';
 import { dataFile, isSpellable, listShown, showsOldItems, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
-export interface PublishedFile extends Pick<ManifestEntry, 'kind' | 'host'> {
+export interface PublishedFile extends Pick<ManifestEntry, 'host'> {
+  /** Files of a kind share headers. */
+  readonly kind: string;
   readonly paths: readonly Pick<ManifestEntry, 'path' | 'address'>[];
   /** What the server answers to a client that has this ETag; undefined where there is nothing. */
   ask(known: string | undefined): Awaitable<Content | 'unchanged' | undefined>;
 }
 
 /** Files that belong together. */
-export interface Unit {
-  /** Names it in the manifest: a user, a copy, or those that are there once. */
-  readonly owner: string;
-  readonly files: readonly PublishedFile[];
+export interface Unit extends Pick<ManifestEntry, 'owner'> {
+  /** The tag of the owner; `known` is that of the last run. */
+  readTag(known: string): Awaitable<string>;
+  listFiles(): Awaitable<readonly PublishedFile[]>;
   readonly isUser?: boolean;
   /** The user's name is too long for the name of a file. */
   readonly isTooLong?: boolean;
 }
 
-/** How the names of copies begin. */
-export const COPIES = 'media/';
-
-/** Everything that may have changed, each unit in a turn of its own. */
-export async function* listUnits(run: PublishRun, changes: ChangeSet['changes']): AsyncGenerator<Unit> {
-  const { ask, siteFiles } = run.answers;
-  const once = [...siteFiles].map(([path, address]) => answerFile(ask, [{ path, address }], path, undefined));
-  yield { owner: 'site', files: once };
+/** Everything, in the order of owners. */
+export async function* listUnits(run: PublishRun): AsyncGenerator<Unit> {
+  const { tagUser } = run;
+  yield await createSiteUnit(run);
   for (const { family, mounts } of listFamilies(run)) {
-    for await (const { key, username } of publishedUsers(run, changes, family)) {
+    const collections = [...new Set(mounts.map(({ variant }) => VARIANTS[variant].collection))];
+    for await (const user of publishedUsers(run, family)) {
       await nextTurn(run.signal);
-      const all = username === undefined ? [] : [...new Set([key, username])];
-      const names = all.filter(isSpellable);
-      const files = await listUserFiles(run, mounts, { key, names });
+      const { key, username } = user;
+      const names = [...new Set([key, username])].filter(isSpellable);
       yield {
-        owner: ownerName(family, key),
-        files,
+        owner: `${family} ${key}`,
+        readTag: (known) => tagUser(family, collections, user, known),
+        listFiles: () => listUserFiles(run, mounts, { key, names }),
         isUser: true,
-        isTooLong: all.length > 0 && names.length === 0,
+        isTooLong: names.length === 0,
       };
     }
   }
@@ -61,7 +60,19 @@ export async function* listUnits(run: PublishRun, changes: ChangeSet['changes'])
   }
 }
 
-const ownerName = (family: Family, key: string) => `${family} ${key}`;
+/** The files that are there once. They are few, so each run asks for all. */
+async function createSiteUnit({ answers }: PublishRun): Promise<Unit> {
+  const etags: string[] = [];
+  for (const address of answers.siteFiles.values()) {
+    const content = await answers.ask(address, undefined);
+    etags.push(typeof content === 'object' ? content.etag : '');
+  }
+  const tag = computeEtag(JSON.stringify([[...answers.siteFiles], etags]));
+  const files = [...answers.siteFiles].map(([path, address]) =>
+    answerFile(answers.ask, [{ path, address }], path, undefined),
+  );
+  return { owner: 'site', readTag: () => tag, listFiles: () => files };
+}
 
 /** The families that have variants. */
 const listFamilies = ({ config }: PublishRun) =>
@@ -70,31 +81,13 @@ const listFamilies = ({ config }: PublishRun) =>
     mounts: listMounts(config).filter(({ variant }) => VARIANTS[variant].family === family),
   })).filter(({ mounts }) => mounts.length > 0);
 
-/** Of all users, in the manifest. */
-export async function* listOwners(run: PublishRun): AsyncGenerator<string> {
-  for (const { family } of listFamilies(run))
-    for await (const { key } of publishedUsers(run, 'everything', family)) {
-      await nextTurn(run.signal);
-      yield ownerName(family, key);
-    }
-}
-
 const USERS_AT_ONCE = 200;
 
-/** A user who is gone has no name. */
-async function* publishedUsers(
-  { store }: PublishRun,
-  changes: ChangeSet['changes'],
-  family: Family,
-): AsyncGenerator<Pick<Change, 'key' | 'username'>> {
-  if (changes !== 'everything') {
-    yield* changes.filter((change) => change.family === family);
-    return;
-  }
+async function* publishedUsers({ store }: PublishRun, family: Family): AsyncGenerator<UserEntry> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await store.users(family, { after, limit: USERS_AT_ONCE });
     yield* page;
-    after = page.length < USERS_AT_ONCE ? undefined : page.at(-1)?.key;
+    after = page.at(-1)?.key;
   }
 }
 
@@ -203,9 +196,11 @@ function* listCopyUnits({ config, without, counts }: PublishRun): Generator<Unit
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
   const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(COPY_FILE_NAME)];
   const shards = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  for (const shard of shards)
-    for (const name of readdirSync(join(folder, shard)).filter((name) => isMedia.test(name))) {
-      const [path, address] = [`${COPIES}${copyPath(name)}`, `/media/${name}`];
+  for (const shard of shards.sort())
+    for (const name of readdirSync(join(folder, shard))
+      .filter((name) => isMedia.test(name))
+      .sort()) {
+      const [path, address] = [`media/${copyPath(name)}`, `/media/${name}`];
       const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, copyPath(name))];
       const ask = async (known?: string) => {
         if (known === etag) return 'unchanged';
@@ -215,6 +210,7 @@ function* listCopyUnits({ config, without, counts }: PublishRun): Generator<Unit
         counts.damaged++;
         return undefined;
       };
-      yield { owner: path, files: [{ kind: 'media', host: null, paths: [{ path, address }], ask }] };
+      const listFiles = () => [{ kind: 'media', host: null, paths: [{ path, address }], ask }];
+      yield { owner: `media ${name}`, readTag: () => name, listFiles };
     }
 }

@@ -1,30 +1,27 @@
-// `vitrine publish`: makes a file of every answer, for a platform that does not run Vitrine. The next run looks only at the users
-// who changed, and asks for their answers with the ETags that they had before.
-import { hash } from 'node:crypto';
+// `vitrine publish`: makes a file of every answer, for a platform that does not run Vitrine. The next run goes through all users
+// again, and takes over the files of those with the tag that they had before.
 import { setTimeout } from 'node:timers/promises';
 import v8 from 'node:v8';
 import { publicOrigin, serverUrl } from '../../config/addresses.ts';
-import { findMediaUrl } from '../../config/media.ts';
-import { VERSION } from '../../config/package-files.ts';
-import { listMounts, type SettingName } from '../../config/settings.ts';
+import { listMounts } from '../../config/settings.ts';
 import { megabytes } from '../../import/terminal.ts';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
 import { openArchive, openReader } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
-import type { ChangeSet } from '../../stores/sql/changes.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
 import { VARIANTS } from '../../variants.ts';
 import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
-import { isDriverError, type Listed } from './manifest.ts';
+import { buildTree, listUnchanged } from './build.ts';
+import type { Listed } from './manifest.ts';
 import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type PublishRun } from './run.ts';
 import type { ConfigInput } from './tables.ts';
-import { listTargets, type PlatformName, showsOldItems } from './targets.ts';
-import { openTree, type Tree } from './tree.ts';
-import { publishOnce } from './update.ts';
+import { createTagger } from './tags.ts';
+import { listTargets, type PlatformName } from './targets.ts';
+import { type Configuration, openSite, type Site, type Tree } from './tree.ts';
 
 export async function runPublish(options: PublishOptions, open = openArchive) {
   const { config, without } = options;
@@ -36,10 +33,12 @@ export async function runPublish(options: PublishOptions, open = openArchive) {
   try {
     return await publish({ ...options, config: { ...config, explorer } }, open);
   } catch (error) {
-    // The manifest's own name its file already.
     throw isDriverError(error) ? toStoreError(config.databaseUrl, error) : error;
   }
 }
+
+/** Errors of SQLite name no file. */
+const isDriverError = (error: unknown) => error instanceof Error && error.name === 'SqliteError';
 
 async function publish(options: PublishOptions, open: typeof openArchive) {
   const { folder, platform, config, signal } = options;
@@ -47,31 +46,18 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
   await using answers = await openAnswers(options, store);
-  const run = {
-    ...options,
-    store,
-    answers,
-    openArchive: () => open(config.databaseUrl),
-    counts: { written: 0, removed: 0, tooLong: 0, incomplete: 0, damaged: 0 },
-  };
+  const counts = { written: 0, removed: 0, tooLong: 0, incomplete: 0, damaged: 0 };
+  const opened = { ...options, store, answers, counts, openArchive: () => open(config.databaseUrl) };
+  const run: PublishRun = { ...opened, tagUser: createTagger(opened) };
   if (publicOrigin(config) === undefined)
     options.out.write(
       `warning: no base URL names a host, so files name ${serverUrl(config)}: set one such as BASE_URL_B=https://profiles.example.org/b\n`,
     );
-  using tree = await openTree(folder, platform, signal, options.check);
-  const { listed, warning } = await publishTree(run, tree);
+  using site = await openSite(folder, platform, signal);
+  using progress = createRunReport(run.out, 'publishing');
+  const { listed, warning } = await publishUntilUnchanged(run, site, progress);
   if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   return report(run, listed, warning);
-}
-
-async function publishTree(run: PublishRun, tree: Tree) {
-  const { folder, platform, config, without, answers } = run;
-  using progress = createRunReport(run.out, 'publishing');
-  const { input, headers, listed } = await publishUntilUnchanged(run, tree, progress);
-  const targets = listTargets(config, without, answers.siteFiles);
-  progress.step('putting the files in place');
-  const warning = await tree.serve(input, WRITERS[platform]({ config, folder, targets, headers }));
-  return { listed, warning };
 }
 
 /** The texts of a platform's configuration, by the names of the files; they lie beside the site's. */
@@ -84,68 +70,63 @@ const WRITERS: Record<PlatformName, (input: ConfigInput) => Readonly<Record<stri
 const MAX_PASSES = 10;
 const LAG_MS = 1000;
 
-/**
- * Looks at the users who changed since the last run, then at those who changed meanwhile, until the data is the same before
- * and after: so all files are of one moment.
- */
-async function publishUntilUnchanged(run: PublishRun, tree: Tree, progress: RunReport) {
-  const { store, answers, config, without, signal, check, counts } = run;
-  const withOldItems = showsOldItems(config, without);
-  const settings = digestSettings(run);
-  const { lastRun } = tree.manifest;
-  let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
+/** Goes through the site until the data is the same before and after: so all files are of one moment. */
+async function publishUntilUnchanged(
+  run: PublishRun,
+  site: Site,
+  progress: RunReport,
+): Promise<{ readonly listed: Listed; readonly warning?: string | undefined }> {
+  const { store, signal, check } = run;
+  let previous: Tree | undefined = site.live;
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     await nextTurn(signal);
-    progress.step('looking for changes');
-    const changeSet = await readChanges(run, since, withOldItems);
-    const { generation, changes } = changeSet;
+    const generation = await readGeneration(run);
     if (store.version() < generation) {
       // Of several PostgreSQL hosts, the one that is read from is behind.
       await setTimeout(LAG_MS, undefined, { signal }).catch(() => nextTurn(signal));
       continue;
     }
-    const total = changes === 'everything' ? await countUsers(run) : changes.length;
-    await publishOnce(run, tree, changeSet, {
-      user: (done) => progress.progress(Math.min(done, total), total),
-      search: () => progress.step('looking for users who are gone'),
-      removal: () => progress.step('removing files of users who are gone'),
-    });
-    progress.step('listing the files');
-    const listed = await tree.list();
-    const headers = await answers.readHeaders(listed.samples);
-    if (store.version() === generation) {
-      if (headers.fault !== undefined) throw new OutputError(headers.fault);
-      const input = { generation: counts.incomplete === 0 ? generation : null, settings };
-      return { input, headers, listed };
+    progress.step('looking for changes');
+    if (site.live !== undefined && previous === site.live && !check) {
+      const listed = await listUnchanged(run, site.live);
+      const configuration = listed && (await configure(run, listed));
+      const isFor = configuration !== undefined && site.live.isFor(configuration);
+      if (listed !== undefined && isFor && store.version() === generation) {
+        site.live.touch();
+        return { listed };
+      }
     }
-    since = generation;
+    const total = await countUsers(run);
+    const tree = site.createTree();
+    const onUser = (done: number) => progress.progress(Math.min(done, total), total);
+    const listed = await buildTree(run, previous, tree, onUser);
+    tree.close();
+    const configuration = await configure(run, listed);
+    if (store.version() === generation) {
+      tree.configure(configuration);
+      progress.step('putting the files in place');
+      return { listed, warning: await site.serve(tree) };
+    }
+    if (previous !== undefined && previous !== site.live) await site.removeTree(previous);
+    previous = tree;
   }
   throw new OutputError(
     `the data changed during each of ${MAX_PASSES} passes: publish again when no import is running; what was published before is served on`,
   );
 }
 
-async function readChanges(run: PublishRun, since: number | null, withOldItems: boolean): Promise<ChangeSet> {
+async function readGeneration(run: PublishRun): Promise<number> {
   await using archive = await run.openArchive();
-  return await archive.changes(since ?? undefined, { withOldItems, findsGone: true });
+  return (await archive.changes(undefined)).generation;
 }
 
-/** Settings that change files of users. Those that are there once are asked for in each run. */
-const SHAPING: readonly SettingName[] = [
-  'explorer',
-  'siteName',
-  'siteLogo',
-  'siteUrl',
-  'accent',
-  'imageHosts',
-  'mediaDir',
-];
-
-/** All that shapes the files, besides the data. */
-function digestSettings(run: PublishRun): string {
-  const { config, platform, without } = run;
-  const settings = [listMounts(config), findMediaUrl(config), ...SHAPING.map((name) => config[name])];
-  return hash('sha256', JSON.stringify([VERSION, platform, [...without].sort(), settings]));
+/** The platform's own files. Their headers are those of the app. */
+async function configure(run: PublishRun, { samples }: Listed): Promise<Configuration> {
+  const { answers, config, without, platform, folder } = run;
+  const headers = await answers.readHeaders(samples);
+  if (headers.fault !== undefined) throw new OutputError(headers.fault);
+  const targets = listTargets(config, without, answers.siteFiles);
+  return WRITERS[platform]({ config, folder, targets, headers });
 }
 
 async function countUsers({ config, store }: PublishRun): Promise<number> {

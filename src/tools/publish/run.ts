@@ -7,6 +7,7 @@ import { OutputError } from '../../stores/output.ts';
 import type { Reader } from '../../stores/reader.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { Answers } from './answers.ts';
+import type { TagUser } from './tags.ts';
 import type { PlatformName, SitePart } from './targets.ts';
 
 export interface PublishOptions {
@@ -14,7 +15,7 @@ export interface PublishOptions {
   readonly platform: PlatformName;
   /** Parts that are left out. */
   readonly without: ReadonlySet<SitePart>;
-  /** Looks at all users, also at those who did not change, and reads all files. */
+  /** Reads all files. */
   readonly check: boolean;
   readonly config: Config & { readonly databaseUrl: string };
   readonly out: Terminal;
@@ -24,6 +25,7 @@ export interface PublishOptions {
 export interface PublishRun extends PublishOptions {
   readonly store: Reader;
   readonly answers: Answers;
+  readonly tagUser: TagUser;
   readonly counts: PublishCounts;
   /** Opens the data as of now. */
   readonly openArchive: () => Promise<StoreHandle<Archive>>;
@@ -32,7 +34,7 @@ export interface PublishRun extends PublishOptions {
 export interface PublishCounts {
   written: number;
   removed: number;
-  /** Users with names too long for a file, of those who were looked at. */
+  /** Users with names too long for a file. */
   tooLong: number;
   /** Files that lack something, and are written again by the next run. */
   incomplete: number;

@@ -1,6 +1,6 @@
-// The folder of a published site: two trees, and a link `current` to the one that is served. A run changes the other tree,
-// switches the link with one rename, and then makes the same changes in the first. Unchanged files are one file in both, by
-// hard links, and keep their time.
+// The folder of a published site: a tree of files, and a link `current` to it. A run makes a new tree beside the one that is
+// served, turns the link with one rename, and then removes the old tree. Files that did not change are in both trees by hard
+// links, so they keep their times.
 
 import {
   constants,
@@ -9,241 +9,209 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { opendir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import { makeFolder, OutputError } from '../../stores/output.ts';
+import { openExclusive } from '../../stores/sqlite/connect.ts';
 import { hashFile } from '../media/folder.ts';
-import {
-  type LastInput,
-  type Listed,
-  type Manifest,
-  type ManifestEntry,
-  openManifest,
-  type TreeName,
-} from './manifest.ts';
+import { type ManifestEntry, openManifest, readManifest } from './manifest.ts';
 import { nextTurn } from './run.ts';
 import type { PlatformName } from './targets.ts';
 
-export type Tree = ReturnType<typeof createTree>;
+/** The file with a line for each file of the site. */
+const LIST = 'manifest.ndjson';
 
-/**
- * Each platform has a folder of its own: its manifest says that the trees were made for it, by this command. A run that ended
- * before it could open that leaves a folder for trees.
- */
-function findManifest(folder: string, platform: PlatformName): string {
-  const file = join(folder, 'trees', `${platform}.db`);
-  if (
-    !existsSync(file) &&
-    listFolder(folder).some((name) => name !== 'trees' || listFolder(dirname(file)).length > 0)
-  )
-    throw new OutputError(
-      `${folder} has files that \`vitrine publish --for ${platform}\` did not make: specify another folder`,
-    );
-  return file;
-}
+export type Site = Awaited<ReturnType<typeof openSite>>;
+export type Tree = ReturnType<typeof findTree>;
+export type NewTree = ReturnType<typeof createTree>;
 
-const listFolder = (path: string) => (existsSync(path) ? readdirSync(path) : []);
-
-export async function openTree(
-  folder: string,
-  platform: PlatformName,
-  signal: AbortSignal,
-  checks = false,
-): Promise<Tree> {
-  const file = findManifest(folder, platform);
-  makeFolder(dirname(file));
-  const manifest = openManifest(file);
+/** Opens the folder for one run. */
+export async function openSite(folder: string, platform: PlatformName, signal: AbortSignal) {
+  const lock = openLock(folder, platform);
+  const trees = join(folder, 'trees');
+  const link = join(folder, 'current');
+  const removeOthers = async (kept: string | undefined, pause: Pause) => {
+    for (const name of listFolder(trees))
+      if (TREE_NAMES.includes(name) && name !== kept) await removeTree(join(trees, name), pause);
+  };
   try {
-    const { lastRun } = manifest;
-    const [served, name]: [TreeName, TreeName] = lastRun?.tree === '0' ? ['0', '1'] : ['1', '0'];
-    const live = join(folder, 'trees', served);
-    const tree = join(folder, 'trees', name);
-    // A run that was killed may have committed, and not switched.
-    if (lastRun !== undefined) switchCurrent(folder, served);
-    if (!lastRun?.inStep || !existsSync(tree)) {
-      const pause = () => nextTurn(signal);
-      await removeAll(tree, pause);
-      if (lastRun !== undefined) await linkAll(live, tree, pause);
-    }
-    manifest.setInStep(false);
-    return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, checks, signal });
+    const live = existsSync(link) ? basename(readlinkSync(link)) : undefined;
+    // A run that was ended has left its new tree, or the old one.
+    await removeOthers(live, () => nextTurn(signal));
+    return {
+      /** The tree that is served. */
+      live: live === undefined ? undefined : findTree(join(trees, live)),
+      /** A new tree beside those that are there. */
+      createTree(): NewTree {
+        const name = TREE_NAMES.find((each) => !existsSync(join(trees, each)));
+        if (name === undefined) throw new Error('each pass removes the tree of the one before the last');
+        return createTree(join(trees, name));
+      },
+      /** Serves a tree, and removes the others. What fails after the switch is a warning. */
+      async serve(tree: Tree): Promise<string | undefined> {
+        const name = basename(tree.path);
+        switchLink(folder, name);
+        try {
+          await removeOthers(name, () => nextTurn(signal, `stopped: ${HALF_DONE}`));
+          return undefined;
+        } catch (error) {
+          if (signal.aborted) throw error;
+          return `${HALF_DONE}: ${errorMessage(error)}`;
+        }
+      },
+      removeTree: (tree: Tree) => removeTree(tree.path, () => nextTurn(signal)),
+      [Symbol.dispose]: lock.close,
+    };
   } catch (error) {
-    manifest.close();
+    lock.close();
     throw error;
   }
 }
 
-interface TreeParts {
-  readonly folder: string;
-  readonly manifest: Manifest;
-  /** The tree that is served, and the one that is changed. */
-  readonly live: string;
-  readonly tree: string;
-  readonly name: TreeName;
-  readonly isFirst: boolean;
-  /** Whether files are read, and not only looked at. */
-  readonly checks: boolean;
-  readonly signal: AbortSignal;
+/** One that is served, the one before the last pass, and the one of the last pass. */
+const TREE_NAMES: readonly string[] = ['0', '1', '2'];
+const HALF_DONE = 'the new files are served, and the next run removes the old ones';
+
+/**
+ * Each platform has a folder of its own: the file that a run locks says that the trees were made for it, by this command. A run
+ * that ended before it could lock it leaves a folder for trees.
+ */
+function openLock(folder: string, platform: PlatformName) {
+  const trees = join(folder, 'trees');
+  const file = join(trees, `${platform}.lock`);
+  // Earlier versions kept a database of all files.
+  const earlier = join(trees, `${platform}.db`);
+  if (
+    !existsSync(file) &&
+    !existsSync(earlier) &&
+    listFolder(folder).some((name) => name !== 'trees' || listFolder(trees).length > 0)
+  )
+    throw new OutputError(
+      `${folder} has files that \`vitrine publish --for ${platform}\` did not make: specify another folder`,
+    );
+  makeFolder(trees);
+  const db = openExclusive(file, 0);
+  if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
+  rmSync(earlier, { force: true });
+  return { close: () => void db.close() };
 }
 
-const HALF_DONE = 'the new files are served, and the next run completes the second tree';
-/** The file with a line for each file of the site. */
-const LIST = 'manifest.ndjson';
+const listFolder = (path: string) => (existsSync(path) ? readdirSync(path) : []);
 
-function createTree(parts: TreeParts) {
-  const { manifest, tree } = parts;
-  const made = new Set<string>();
-  /** A file that is there may be one with the served one: it is replaced, never written to. */
-  function create(path: string, make: (file: string) => void): void {
-    const file = join(tree, path);
-    if (!made.has(dirname(file))) mkdirSync(dirname(file), { recursive: true });
-    made.add(dirname(file));
-    manifest.noteChange(path);
-    try {
-      make(file);
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
-      unlinkSync(file);
-      make(file);
-    }
-  }
-
-  const fileOf = (path: string) => join('files', path);
-  return {
-    manifest,
-    /** Whether the file is there, in its size; with a check, in its bytes. */
-    async has(entry: ManifestEntry): Promise<boolean> {
-      if (!hasFile(tree, entry)) return false;
-      return !parts.checks || (await hashFile(join(tree, fileOf(entry.path)))) === entry.sha256;
-    },
-    write: (path: string, body: Buffer | { readonly file: string }) =>
-      create(fileOf(path), (file) =>
-        Buffer.isBuffer(body) ? writeFileSync(file, body, { flag: 'wx' }) : linkOrCopy(body.file, file),
-      ),
-    /** Another path of the same file. */
-    link: (existing: string, path: string) =>
-      create(fileOf(path), (file) => linkUnlessSame(join(tree, fileOf(existing)), file)),
-    remove(path: string): void {
-      manifest.noteChange(fileOf(path));
-      rmSync(join(tree, fileOf(path)), { force: true });
-    },
-    /** Writes the list of all files, and says what is in it. */
-    async list(): Promise<Listed> {
-      create(LIST, (file) => writeFileSync(file, '', { flag: 'wx' }));
-      return await manifest.list(join(tree, LIST), () => nextTurn(parts.signal));
-    },
-    /** Serves this tree, with the platform's own files beside those of the site. What fails after that is a warning. */
-    async serve(
-      input: LastInput,
-      configuration: Readonly<Record<string, string>>,
-    ): Promise<string | undefined> {
-      for (const [path, text] of Object.entries(configuration))
-        create(path, (file) => writeFileSync(file, text, { flag: 'wx' }));
-      manifest.commit(parts.name, input);
-      switchCurrent(parts.folder, parts.name);
-      return await completeOther(parts);
-    },
-    [Symbol.dispose]: manifest.close,
-  };
-}
-
-/** Makes the tree that was served until now the same as the one that is served. */
-async function completeOther({
-  manifest,
-  live,
-  tree,
-  isFirst,
-  signal,
-}: TreeParts): Promise<string | undefined> {
-  const pause = () => nextTurn(signal, `stopped: ${HALF_DONE}`);
-  try {
-    if (isFirst) {
-      await removeAll(live, pause);
-      await linkAll(tree, live, pause);
-    } else await copyChanges(tree, live, manifest, pause);
-    manifest.setInStep(true);
-    await manifest.eraseTraces(pause);
-    return undefined;
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return `${HALF_DONE}: ${errorMessage(error)}`;
-  }
-}
-
-function hasFile(tree: string, { path, bytes }: Pick<ManifestEntry, 'path' | 'bytes'>): boolean {
-  const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
-  return found?.isFile() === true && found.size === bytes;
-}
-
-function switchCurrent(folder: string, tree: TreeName): void {
+function switchLink(folder: string, tree: string): void {
   const next = join(folder, 'current.next');
   rmSync(next, { force: true });
   symlinkSync(join('trees', tree), next);
   renameSync(next, join(folder, 'current'));
 }
 
-/** On a file system that ignores letter case, both names are one file already. */
-function linkUnlessSame(existing: string, path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.ino !== statSync(existing).ino) linkSync(existing, path);
+/** A tree that is complete. */
+function findTree(path: string) {
+  const fileOf = (entry: Pick<ManifestEntry, 'path'>) => join(path, 'files', entry.path);
+  return {
+    path,
+    fileOf,
+    owners: () => readManifest(join(path, LIST)),
+    /** Whether the file is there, in its size; with `checks`, in its bytes. */
+    async has(entry: ManifestEntry, checks: boolean): Promise<boolean> {
+      const found = statSync(fileOf(entry), { throwIfNoEntry: false });
+      if (found?.isFile() !== true || found.size !== entry.bytes) return false;
+      return !checks || (await hashFile(fileOf(entry))) === entry.sha256;
+    },
+    /** Says by the date of the list that a run found nothing to change. */
+    touch: () => utimesSync(join(path, LIST), new Date(), new Date()),
+    /** Whether the platform's own files are these. */
+    isFor: (configuration: Configuration) =>
+      Object.entries(configuration).every(
+        ([name, text]) => existsSync(join(path, name)) && readFileSync(join(path, name), 'utf8') === text,
+      ),
+  };
 }
 
-/** A copy of a picture never changes, so a link to it is as good. */
-function linkOrCopy(file: string, path: string): void {
+/** The platform's own files, which lie beside those of the site: texts by their names. */
+export type Configuration = Readonly<Record<string, string>>;
+
+/** A new tree. Nobody else writes there, so a file is there already only if its name differs from another's in letter case. */
+function createTree(path: string) {
+  mkdirSync(path);
+  const tree = findTree(path);
+  const manifest = openManifest(join(path, LIST));
+  const made = new Set<string>();
+
+  function create(file: string, make: (file: string) => void): void {
+    const folder = dirname(file);
+    if (!made.has(folder)) mkdirSync(folder, { recursive: true });
+    made.add(folder);
+    try {
+      make(file);
+    } catch (error) {
+      // On a file system that ignores letter case, two spellings of a name are one file.
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+  }
+
+  return {
+    ...tree,
+    write: (entryPath: string, body: Buffer | { readonly file: string }) =>
+      create(tree.fileOf({ path: entryPath }), (file) =>
+        Buffer.isBuffer(body)
+          ? writeFileSync(file, body, { flag: 'wx' })
+          : // A copy of a picture never changes, so a link to it is as good.
+            linkOrCopy(realpathSync(body.file), file),
+      ),
+    /** Another path of the same file. */
+    link: (existing: string, entryPath: string) =>
+      create(tree.fileOf({ path: entryPath }), (file) => linkOrCopy(tree.fileOf({ path: existing }), file)),
+    /** The same file as in another tree. */
+    take: (from: Tree, entry: ManifestEntry) =>
+      create(tree.fileOf(entry), (file) => linkOrCopy(from.fileOf(entry), file)),
+    add: manifest.add,
+    configure(configuration: Configuration): void {
+      for (const [name, text] of Object.entries(configuration))
+        create(join(path, name), (file) => writeFileSync(file, text, { flag: 'wx' }));
+    },
+    close: manifest.close,
+  };
+}
+
+/**
+ * Makes a hard link. Where there can be none, it copies the file with its times: between file systems, on some of them, and
+ * of files of another user, which Linux refuses to link (fs.protected_hardlinks).
+ */
+export function linkOrCopy(existing: string, path: string): void {
   try {
-    linkSync(realpathSync(file), path);
+    linkSync(existing, path);
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw error;
-    copyFileSync(file, path, constants.COPYFILE_EXCL);
+    const code = errorCode(error);
+    if (code === 'EEXIST' || code === 'ENOENT') throw error;
+    copyFileSync(existing, path, constants.COPYFILE_EXCL);
+    const { atimeMs, mtimeMs } = statSync(existing);
+    utimesSync(path, atimeMs / 1000, mtimeMs / 1000);
   }
 }
 
 type Pause = () => Promise<void>;
 
-/** Makes the changes of one tree in the other. */
-async function copyChanges(from: string, to: string, manifest: Manifest, pause: Pause): Promise<void> {
-  for (let last: string | undefined = ''; last !== undefined; ) {
-    const paths = manifest.changesAfter(last);
-    last = paths.at(-1);
-    await pause();
-    for (const path of paths) {
-      const [source, target] = [join(from, path), join(to, path)];
-      rmSync(target, { force: true });
-      if (!existsSync(source)) continue;
-      mkdirSync(dirname(target), { recursive: true });
-      linkSync(source, target);
-    }
-  }
-}
-
-/** Removes a tree if it is there: file by file, since a signal does not end the one call that would do it. */
-async function removeAll(tree: string, pause: Pause): Promise<void> {
-  if (!existsSync(tree)) return;
+/** File by file, since a signal does not end the one call that would do it. */
+async function removeTree(tree: string, pause: Pause): Promise<void> {
   for await (const entry of await opendir(tree)) {
     await pause();
     const path = join(tree, entry.name);
-    if (entry.isDirectory()) await removeAll(path, pause);
+    if (entry.isDirectory()) await removeTree(path, pause);
     else unlinkSync(path);
   }
   // Some file systems leave out entries of a folder from which others are removed meanwhile.
   rmSync(tree, { recursive: true });
-}
-
-/** Makes a tree of the same files. */
-async function linkAll(from: string, to: string, pause: Pause): Promise<void> {
-  mkdirSync(to);
-  for await (const entry of await opendir(from)) {
-    await pause();
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) await linkAll(source, target, pause);
-    else linkSync(source, target);
-  }
 }

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -17,7 +18,7 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
@@ -26,11 +27,11 @@ import { readConfig } from '../../../src/config/config.ts';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';
 import { openAnswers } from '../../../src/tools/publish/answers.ts';
-import { type ManifestEntry, openManifest } from '../../../src/tools/publish/manifest.ts';
+import type { ManifestEntry } from '../../../src/tools/publish/manifest.ts';
 import { runPublish } from '../../../src/tools/publish/publish.ts';
 import type { PublishOptions } from '../../../src/tools/publish/run.ts';
 import type { SitePart } from '../../../src/tools/publish/targets.ts';
-import { openTree } from '../../../src/tools/publish/tree.ts';
+import { openSite } from '../../../src/tools/publish/tree.ts';
 import { VARIANT_NAMES, VARIANTS } from '../../../src/variants.ts';
 import { addRecords, databaseOf, storeName } from '../../support/database.ts';
 import {
@@ -167,7 +168,7 @@ describe(`published from ${storeName()}`, () => {
     );
   });
 
-  test('a second run writes what changed, and removes who is gone, in both trees', async () => {
+  test('a second run writes what changed, and removes who is gone', async () => {
     const { database, folder, publish } = await createSite([...PEOPLE, blog(4, 'vanishing')]);
     await publish();
     const first = stateOf(folder);
@@ -198,9 +199,10 @@ describe(`published from ${storeName()}`, () => {
     await publish();
     const left = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     expect(left.filter((path) => /\/a\/(?:.*\/)?(?:ada|vanishing)/i.test(path))).toEqual([]);
-    expect(readFileSync(join(folder, 'trees/nginx.db')).includes('vanishing')).toBe(false);
-    expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
-    expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
+    const files = left.map((path) => join(folder, path)).filter((path) => statSync(path).isFile());
+    expect(files.filter((file) => /vanishing/i.test(readFileSync(file, 'latin1')))).toEqual([]);
+    expect(left.filter((path) => path.endsWith('zo%C3%AB.json')).length).toBeGreaterThan(0);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', 'nginx.lock']);
   });
 
   /** What happens between two runs; what happens at once is of different users. */
@@ -310,26 +312,92 @@ for (const name of ['writeFileSync', 'linkSync', 'unlinkSync', 'rmSync', 'statSy
 }
 syncBuiltinESMExports();`;
 
+const FAILING = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const { FAILS, FAILING_PATHS, FAILING_CODE } = process.env;
+const original = fs[FAILS];
+fs[FAILS] = (...args) => {
+  if (args.some((path) => String(path).includes(FAILING_PATHS)))
+    throw Object.assign(new Error('as told'), { code: FAILING_CODE });
+  return original(...args);
+};
+syncBuiltinESMExports();`;
+
+/** Ends as kill -9 does, when a file with this name is written. */
+const KILLED = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const original = fs.writeFileSync;
+fs.writeFileSync = (path, ...args) => {
+  if (String(path).endsWith(process.env.KILLED_AT)) process.kill(process.pid, 'SIGKILL');
+  return original(path, ...args);
+};
+syncBuiltinESMExports();`;
+
+const changeManifest = (folder: string, edit: (text: string) => string) => {
+  const file = join(folder, 'current/manifest.ndjson');
+  writeFileSync(file, edit(readFileSync(file, 'utf8')));
+};
+
 // The rest does not depend on the store.
 const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
 describeOnSqlite('the folder', () => {
-  const changeState = (folder: string, sql: string) => executeSql(join(folder, 'trees/nginx.db'), sql);
-  test('a failure after the switch is a warning, and the next run completes it', async () => {
-    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
+  /** Publishes where some function of node:fs fails for some paths. */
+  const publishWithout = ({ folder, env }: TestSite, name: string, test: string, code: string) =>
+    spawned(['publish', folder, '--for', 'nginx', '--json', ...NO_PAGES], {
+      env: {
+        ...env,
+        NODE_OPTIONS: loadedFirst(FAILING),
+        FAILS: name,
+        FAILING_PATHS: test,
+        FAILING_CODE: code,
+      },
+    });
+
+  test('a failure after the switch is a warning, and the next run removes the old tree', async () => {
+    const site = await createSite(PEOPLE, NO_PAGES);
+    const { folder, publish, load } = site;
     await publish();
-    const path = 'data/b/profile/ada.json';
-    const old = realpathSync(fileOf(folder, path));
     await load(folio(1, 'ada', { name: 'New' }));
-    rmSync(old);
-    mkdirSync(join(old, 'in the way'), { recursive: true });
-    const { code, result } = await publish();
+    const { code, stdout } = await publishWithout(site, 'unlinkSync', '/trees/0/', 'EACCES');
     expect(code).toBe(0);
-    expect(result.warning).toContain('the new files are served, and the next run completes the second tree');
+    expect(json({ body: stdout }).result.warning).toContain(
+      'the new files are served, and the next run removes the old ones',
+    );
+    const path = 'data/b/profile/ada.json';
     expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('New');
+    expect(existsSync(join(folder, 'trees/0'))).toBe(true);
     await load(folio(1, 'ada', { name: 'Newer' }));
     expect(await publish()).toMatchObject({ code: 0, stderr: '' });
     expect(readFileSync(fileOf(folder, path), 'utf8')).toContain('Newer');
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', 'nginx.lock']);
   });
+
+  test.each(['EPERM', 'EMLINK', 'EXDEV', 'ENOTSUP'])(
+    'where no hard link can be made (%s), files are copied with their times',
+    async (error) => {
+      const site = await createSite(PEOPLE, NO_PAGES);
+      const { folder, publish, load } = site;
+      putCopy(site.mediaDir, 'a picture');
+      await publish();
+      const before = stateOf(folder);
+      await load(folio(1, 'ada', { name: 'New' }));
+      expect(await publishWithout(site, 'linkSync', folder, error)).toMatchObject({ code: 0 });
+      const timeIn = (state: Record<string, string>, path: string) => Number(state[path]?.split(' ')[1]);
+      const after = stateOf(folder);
+      const different = Object.keys(after).filter(
+        (path) => !(Math.abs(timeIn(after, path) - timeIn(before, path)) < 1),
+      );
+      expect(
+        different.filter((path) => !/^(?:data\/[bc]\/profile|(?:cards|feeds)\/[bc])\//.test(path)),
+      ).toEqual([]);
+      expect(different).toContain('data/b/profile/ada.json');
+      const other = join(plainFolder(), 'site');
+      await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env: site.env });
+      expect(filesOf(folder)).toEqual(filesOf(other));
+    },
+  );
 
   test.each(['feeds', 'pages', 'feeds,pages'])(
     'a change of an old item is published without %s as well',
@@ -344,74 +412,81 @@ describeOnSqlite('the folder', () => {
     },
   );
 
-  test.each<[string, (folder: string, other: string) => void]>([
+  test.each<[string, (folder: string, live: string, other: string) => void]>([
     [
-      'before it committed',
-      (folder, other) => {
-        changeState(folder, 'UPDATE last_run SET inStep = 0');
-        rmSync(join(folder, 'trees', other, 'files/data'), { recursive: true });
-        writeFileSync(join(folder, 'trees', other, 'files/left'), '');
+      'in the middle',
+      (folder, _, other) => {
+        mkdirSync(join(folder, 'trees', other, 'files/data'), { recursive: true });
+        writeFileSync(join(folder, 'trees', other, 'files/data/left'), '');
+        writeFileSync(join(folder, 'trees', other, 'manifest.ndjson'), '{"ow');
       },
     ],
     [
       'before it turned the link',
-      (folder, other) => {
-        rmSync(join(folder, 'current'));
-        symlinkSync(join('trees', other), join(folder, 'current'));
-        changeState(folder, 'UPDATE last_run SET inStep = 0');
+      (folder, live, other) => {
+        cpSync(join(folder, 'trees', live), join(folder, 'trees', other), { recursive: true });
+        symlinkSync(join('trees', other), join(folder, 'current.next'));
       },
     ],
     [
-      'and the other tree is gone',
-      (folder, other) => rmSync(join(folder, 'trees', other), { recursive: true }),
+      'before it removed the old tree',
+      (folder, live, other) => {
+        cpSync(join(folder, 'trees', live), join(folder, 'trees', other), { recursive: true });
+        rmSync(join(folder, 'trees', other, 'files/data'), { recursive: true });
+      },
     ],
-  ])('after a run was killed %s, the next one completes', async (_, damage) => {
-    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+  ])('after a run was killed %s, the next one removes what it left', async (_, damage) => {
+    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
     await publish();
-    const [before, served] = [stateOf(folder), readlinkSync(join(folder, 'current'))];
-    damage(folder, served.endsWith('0') ? '1' : '0');
-    // Before it changes anything, what it changes is not what is served.
-    (await openTree(folder, 'nginx', new AbortController().signal)).manifest.close();
-    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    const [before, live] = [stateOf(folder), basename(readlinkSync(join(folder, 'current')))];
+    damage(folder, live, live === '0' ? '1' : '0');
     expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
     expect(stateOf(folder)).toEqual(before);
-    const [one, other] = ['0', '1'].map((tree) =>
-      readdirSync(join(folder, 'trees', tree), { recursive: true }),
-    );
-    expect(one?.sort()).toEqual(other?.sort());
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual([live, 'nginx.lock']);
+    await load(blog(1, 'Ada', { name: 'Eve' }));
+    expect((await publish()).code).toBe(0);
+    expect(readFileSync(fileOf(folder, 'data/a/profile/ada.json'), 'utf8')).toContain('Eve');
+  });
+
+  test('a run that is killed in the middle leaves what was served', async () => {
+    const site = await createSite(PEOPLE, NO_PAGES);
+    const { folder, env, publish, load } = site;
+    await publish();
+    const before = filesOf(folder);
+    await load(blog(1, 'Ada', { name: 'Eve' }), blog(2, 'zoë', { name: 'Eve' }));
+    const killing = { ...env, NODE_OPTIONS: loadedFirst(KILLED), KILLED_AT: 'zo%C3%AB.json' };
+    expect(
+      (await spawned(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env: killing })).code,
+    ).not.toBe(0);
+    expect(filesOf(folder)).toEqual(before);
+    expect(existsSync(join(folder, 'trees/1/files/data/a/profile/ada.json'))).toBe(true);
+    expect((await publish()).code).toBe(0);
+    const other = join(plainFolder(), 'site');
+    await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env });
+    expect(filesOf(folder)).toEqual(filesOf(other));
   });
 
   const LOST = ['data/a/items/ada.json', 'site/openapi.json'];
   const CUT = ['data/a/items/Ada.json.gz', 'site/embed.js'];
-  // The first run serves tree 0.
-  test.each([['0'], ['0', '1']])(
-    '--check repairs files that were lost or cut short in tree %s',
-    async (...trees) => {
-      const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
-      await publish();
-      for (const tree of trees) {
-        for (const path of LOST) rmSync(join(folder, 'trees', tree, 'files', path));
-        for (const path of CUT) truncateSync(join(folder, 'trees', tree, 'files', path), 1);
-      }
-      for (let run = 1; run <= 2; run++) {
-        expect((await publish('--check')).code).toBe(0);
-        for (const { path, sha256: sum } of entriesOf(folder))
-          expect(sha256(readFileSync(fileOf(folder, path))), path).toBe(sum);
-      }
-      const [one, other] = ['0', '1'].map((tree) =>
-        readdirSync(join(folder, 'trees', tree), { recursive: true }).sort(),
-      );
-      expect(one).toEqual(other);
-    },
-  );
+  test('--check repairs files that were lost or cut short', async () => {
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    for (const path of LOST) rmSync(fileOf(folder, path));
+    for (const path of CUT) truncateSync(fileOf(folder, path), 1);
+    for (let run = 1; run <= 2; run++) {
+      expect((await publish('--check')).code).toBe(0);
+      for (const { path, sha256: sum } of entriesOf(folder))
+        expect(sha256(readFileSync(fileOf(folder, path))), path).toBe(sum);
+    }
+  });
 
-  /** In place, so that it is damaged in both trees, which share it. */
+  /** In place, with the same size. */
   const damage = (file: string) => {
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.fill('x', 2, 9), { flag: 'r+' });
   };
 
-  test('--check finds wrong bytes in a file of the right size, and mends both trees', async () => {
+  test('--check finds wrong bytes in a file of the right size, and mends it', async () => {
     const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const sound = filesOf(folder);
@@ -443,28 +518,30 @@ describeOnSqlite('the folder', () => {
     expect(readFileSync(fileOf(folder, path), 'utf8')).toBe('a picture');
   });
 
-  test('looks only at the users who changed, unless settings did', async () => {
-    const { folder, env, publish, load } = await createSite(PEOPLE, NO_PAGES);
+  test('settings that shape no file change none, others change what they shape', async () => {
+    const { folder, env, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
-    const lost = fileOf(folder, 'data/a/items/Ada.json');
-    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files/data/a/items/Ada.json'));
-    await load(folio(1, 'ada', { name: 'Ada the Second' }));
-    await publish();
+    const first = stateOf(folder);
     Object.assign(env, { LOG_LEVEL: 'debug', RATE_LIMIT: '9/1m' });
-    await publish();
-    expect(existsSync(lost)).toBe(false);
-    env.SITE_NAME = 'Another';
-    await publish();
-    expect(existsSync(lost)).toBe(true);
+    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+    expect(stateOf(folder)).toEqual(first);
+    // The headers of files are in the configuration.
+    env.CACHE_CONTROL = 'no-cache';
+    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+    expect(readFileSync(join(folder, 'current/nginx.conf'), 'utf8')).toContain('"no-cache"');
+    expect(stateOf(folder)).toEqual(first);
+    env.SITE_LANGUAGE = 'de';
+    expect((await publish()).code).toBe(0);
+    const different = changed(first, stateOf(folder));
+    expect(different).toEqual(expect.arrayContaining(['feeds/a/ada.atom', 'cards/b/ada.svg']));
+    expect(different.filter((path) => path.startsWith('data/'))).toEqual([]);
   });
 
-  test('after copies are linked, looks only at the users who name them', async () => {
+  test('after copies are linked, only the files of users who name them change', async () => {
     const { database, folder, env, publish } = await createSite();
     env.MEDIA_URL = MEDIA_URL;
     await publish();
-    // Nobody looks at this one.
-    const lost = 'data/a/items/zo%C3%AB.json';
-    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files', lost));
+    const first = stateOf(folder);
     await saveOriginals(database, [
       { url: PICTURE, file: COPY, bytes: 9, reason: null },
       { url: OLD_PICTURE, file: COPY, bytes: 9, reason: null },
@@ -473,10 +550,12 @@ describeOnSqlite('the folder', () => {
     expect((await publish()).code).toBe(0);
     for (const path of ['data/b/profile/ada.json', 'items/a/Ada_3.html'])
       expect(readFileSync(fileOf(folder, path), 'utf8'), path).toContain(`${MEDIA_URL}/${COPY}`);
-    expect(existsSync(fileOf(folder, lost))).toBe(false);
+    const different = changed(first, stateOf(folder));
+    expect(different).toContain('items/a/Ada_3.html');
+    expect(different.filter((path) => /zo%C3%AB|Ada_2\.html/.test(path))).toEqual([]);
   });
 
-  test('after a takedown, looks only at the users who changed, and removes who is gone', async () => {
+  test('after a takedown, the files of users who are here stay', async () => {
     const gone = 'someone';
     const { folder, mediaDir, publish, load, command } = await createSite([
       ...PEOPLE,
@@ -485,15 +564,12 @@ describeOnSqlite('the folder', () => {
     ]);
     const picture = `media/${copyPath(putCopy(mediaDir, 'a picture'))}`;
     await publish();
-    // Nobody looks at this one.
-    const lost = 'data/a/items/zo%C3%AB.json';
-    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files', lost));
+    const first = stateOf(folder);
     await load(folio(1, 'ada', { name: 'Ada the Second' }));
     await command('takedown', '--family', 'microblog', gone);
     await command('takedown', '--family', 'microblog', '--item', '3');
     rmSync(join(mediaDir, copyPath(COPY)));
     expect((await publish()).code).toBe(0);
-    expect(existsSync(fileOf(folder, lost))).toBe(false);
     expect(readFileSync(fileOf(folder, 'data/b/profile/ada.json'), 'utf8')).toContain('Ada the Second');
     const paths = entriesOf(folder).map(({ path }) => path);
     expect(paths.filter((path) => path.includes('/a/') && path.includes(gone))).toEqual([]);
@@ -501,6 +577,39 @@ describeOnSqlite('the folder', () => {
     expect(paths).not.toContain('items/a/Ada_3.html');
     expect(paths).not.toContain(picture);
     expect(existsSync(fileOf(folder, picture))).toBe(false);
+    const different = changed(first, stateOf(folder));
+    expect(different.filter((path) => /zo%C3%AB|Ada_20\.html|\/b\/.*someone/.test(path))).toEqual([]);
+  });
+
+  test.each([201, 401])('of %s users in each family, all are published', async (count) => {
+    const name = (id: number) => `user${id}`;
+    const ids = Array.from({ length: count }, (_, at) => at + 1);
+    const { folder, publish, load, command } = await createSite(
+      ids.flatMap((id) => [blog(id, name(id)), folio(id, name(id))]),
+      ['--without', 'pages,cards,feeds'],
+    );
+    const listUsers = (variant: string) =>
+      entriesOf(folder).flatMap(({ path }) => {
+        const [, user = ''] = new RegExp(`^data/${variant}/profile/(.*)\\.json$`).exec(path) ?? [];
+        return user === '' ? [] : [user];
+      });
+    await publish();
+    for (const variant of VARIANT_NAMES) expect(listUsers(variant).sort()).toEqual(ids.map(name).sort());
+    const first = stateOf(folder);
+    // The last in the order of names, and one who is gone in the midst.
+    await load(blog(99, 'user99', { name: 'Changed' }), folio(99, 'zzz'));
+    await command('remove', '--family', 'microblog', 'user200');
+    expect((await publish()).code).toBe(0);
+    expect(changed(first, stateOf(folder)).sort()).toEqual(
+      [
+        ...['data/a/items/user200.json', 'data/a/profile/user200.json', 'data/a/profile/user99.json'],
+        ...['b', 'c'].flatMap((variant) =>
+          ['items', 'profile'].flatMap((lookup) =>
+            ['user99', 'zzz'].map((user) => `data/${variant}/${lookup}/${user}.json`),
+          ),
+        ),
+      ].sort(),
+    );
   });
 
   test('a 404 is cached as long as the server says, other errors are not cached', async () => {
@@ -523,12 +632,16 @@ describeOnSqlite('the folder', () => {
     expect(nginx).toContain('    USER_NOT_FOUND max-age=5;\n');
   });
 
-  test('a run that stops in its second tree says so, and the next completes it', async () => {
-    const { folder, publish, env } = await createSite(PEOPLE, NO_PAGES);
+  test('a run that stops behind the switch says so, and the next removes the old tree', async () => {
+    const { folder, publish, load, env } = await createSite(PEOPLE, NO_PAGES);
+    await publish();
+    await load(blog(1, 'Ada', { name: 'Eve' }));
     const stopping = new AbortController();
-    mkdirSync(folder);
-    // The new files are served once the link is there.
-    const watching = watch(folder, () => existsSync(join(folder, 'current')) && stopping.abort());
+    // The new files are served once the link is turned.
+    const watching = watch(
+      folder,
+      () => readlinkSync(join(folder, 'current')).endsWith('1') && stopping.abort(),
+    );
     const stopped = await run(['publish', folder, '--for', 'nginx', ...NO_PAGES], {
       env,
       signal: stopping.signal,
@@ -537,14 +650,11 @@ describeOnSqlite('the folder', () => {
     expect([stopped.code, stopped.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^vitrine: stopped: the new files are served, and the next run completes the second tree$/m,
+        /^vitrine: stopped: the new files are served, and the next run removes the old ones$/m,
       ),
     ]);
     expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
-    const [one, other] = ['0', '1'].map((tree) =>
-      readdirSync(join(folder, 'trees', tree), { recursive: true }).sort(),
-    );
-    expect(one).toEqual(other);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['1', 'nginx.lock']);
   });
 
   test('leaves out parts, and what was published of them', async () => {
@@ -560,14 +670,14 @@ describeOnSqlite('the folder', () => {
   test('is refused while a process in any container holds the manifest', async () => {
     const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
-    const file = join(folder, 'trees/nginx.db');
+    const file = join(folder, 'trees/nginx.lock');
     const db = new Database(file);
     db.exec('BEGIN EXCLUSIVE');
     const errors = [`another run publishes there: wait for its end (${file})`];
     expect(await publish()).toMatchObject({ code: 1, errors });
     db.close();
     expect((await publish()).code).toBe(0);
-    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'nginx.db']);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', 'nginx.lock']);
   });
 
   test('ends with a sentence if the data never stops changing', async () => {
@@ -644,8 +754,7 @@ describeOnSqlite('the folder', () => {
     await site.load(blog(1, 'Ada', { name: 'Eve' }));
     const stop = new AbortController();
     const written = join(site.folder, 'trees/1/files/data/a/profile/ada.json');
-    const stopThen = () =>
-      readFileSync(written, 'utf8').includes('Eve') ? stop.abort() : void setImmediate(stopThen);
+    const stopThen = () => (existsSync(written) ? stop.abort() : void setImmediate(stopThen));
     const sentence = 'stopped: what was published before is served on';
     await expect(publishHere(site, stopThen, { signal: stop.signal })).rejects.toThrow(sentence);
     expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
@@ -654,40 +763,23 @@ describeOnSqlite('the folder', () => {
     expect(filesOf(site.folder)).toEqual(before);
   });
 
-  test('a signal ends a run that makes its tree anew', async () => {
+  test('a signal ends a run that removes what another has left', async () => {
     const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
-    // As a run that was ended leaves it.
-    changeState(folder, 'UPDATE last_run SET inStep = 0');
+    cpSync(join(folder, 'trees/0'), join(folder, 'trees/1'), { recursive: true });
     const list = () => readdirSync(join(folder, 'trees/1'), { recursive: true }).sort();
     const left = list();
-    await expect(openTree(folder, 'nginx', AbortSignal.abort())).rejects.toThrow('stopped');
+    await expect(openSite(folder, 'nginx', AbortSignal.abort())).rejects.toThrow('stopped');
     expect(list()).toEqual(left);
     expect((await publish()).code).toBe(0);
-    expect(list()).toEqual(left);
-  });
-
-  test('the link is switched after the manifest has the new files', async () => {
-    const { folder, publish, load } = await createSite([blog(1, 'ada')], NO_PAGES);
-    await publish();
-    const served = readlinkSync(join(folder, 'current'));
-    await load(blog(1, 'ada', { name: 'New' }));
-    changeState(
-      folder,
-      "CREATE TRIGGER fail BEFORE INSERT ON last_run BEGIN SELECT RAISE(ABORT, 'not now'); END",
-    );
-    expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringContaining('not now')] });
-    expect(readlinkSync(join(folder, 'current'))).toBe(served);
-    changeState(folder, 'DROP TRIGGER fail');
-    expect((await publish()).code).toBe(0);
-    expect(readFileSync(fileOf(folder, 'data/a/profile/ada.json'), 'utf8')).toContain('New');
+    expect(existsSync(join(folder, 'trees/1'))).toBe(false);
   });
 
   test('ends if an answer whose headers stand for others is an error', async () => {
     const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
     const files = stateOf(folder);
-    changeState(folder, "UPDATE files SET address = '/a/gone' WHERE kind = 'data'");
+    changeManifest(folder, (text) => text.replace(/"address":"\/a\/[^"]*"/, '"address":"/a/gone"'));
     const errors = ['/a/gone was answered with 404: publish again'];
     expect(await publish()).toMatchObject({ code: 1, errors });
     expect(stateOf(folder)).toEqual(files);
@@ -725,58 +817,41 @@ describeOnSqlite('the folder', () => {
     for (const name of ['Ada', 'ADA']) {
       await load(blog(1, name));
       expect(await publish()).toMatchObject({ code: 0 });
-      for (const tree of ['0', '1'])
-        expect(readFileSync(join(folder, 'trees', tree, 'files/data/a/profile/ada.json'), 'utf8')).toMatch(
-          name,
-        );
+      expect(readFileSync(fileOf(folder, 'data/a/profile/ada.json'), 'utf8')).toMatch(name);
     }
   });
 
-  test('reading a whole manifest pauses, so that signals are seen', async () => {
-    const manifest = openManifest(join(tempFolder(), 'nginx.db'));
-    const types = ['text/html', 'text/css'];
-    for (let nr = 0; nr < 2500; nr++) {
-      const file = { path: `${nr}.html`, kind: 'page', address: '/', host: null, etag: '"x"', sha256: 'x' };
-      manifest.put({ ...file, owner: `user ${nr % 50}`, type: types[nr % 2] as string, bytes: 1 });
-    }
-    manifest.see('user 7');
-    let pauses = 0;
-    const pause = async () => void pauses++;
-    const gone = await Array.fromAsync(manifest.unseen('user ', pause));
-    expect([gone.length, gone.some(({ owner }) => owner === 'user 7')]).toEqual([2450, false]);
-    expect(await Array.fromAsync(manifest.unseen('media/', pause))).toEqual([]);
-    expect(pauses).toBe(2 + 1);
-    const list = tempFile('manifest.ndjson', '');
-    const { samples, ...totals } = await manifest.list(list, pause);
-    expect(samples.map(({ type, address }) => [type, address])).toEqual(
-      types.map((type) => [type, '/']).toSorted(),
-    );
-    expect(totals).toEqual({ files: 2500, bytes: 2500 });
-    expect(new Set(readLines(list).map((line) => JSON.parse(line).path)).size).toBe(2500);
-    expect(pauses).toBe(3 + 3);
-    manifest.close();
-  });
-
-  test('a run erases the names of users who are gone from the manifest', async () => {
-    const names = Array.from({ length: 120 }, (_, at) => `${(at * 7919) % 120}${at % 4 ? 'here' : 'gone'}`);
-    const { database, folder, publish } = await createSite(
+  test('names may have what ends lines elsewhere, and come in the order of bytes', async () => {
+    // In UTF-16, the second is before the first.
+    const names = ['\u{fb01}x', '\u{1d400}x', 'line\u2028break', 'plain'];
+    const { folder, publish, load } = await createSite(
       names.map((name, at) => blog(at + 1, name)),
       NO_PAGES,
     );
     await publish();
-    const gone = names.filter((name) => name.endsWith('gone'));
-    await run(['takedown', '--database-url', database, '--family', 'microblog', ...gone]);
-    expect(await publish()).toMatchObject({ code: 0 });
-    const bytes = readFileSync(join(folder, 'trees/nginx.db'));
-    expect([bytes.includes('here'), bytes.includes('gone')]).toEqual([true, false]);
+    const first = stateOf(folder);
+    await load(blog(9, 'last'));
+    const paths = VARIANT_NAMES.flatMap((variant) =>
+      VARIANTS[variant].family === 'microblog' ? [variant] : [],
+    );
+    expect((await publish()).result).toMatchObject({ removed: 0 });
+    const different = changed(first, stateOf(folder));
+    expect(different.filter((path) => !path.includes('last') && !path.startsWith('site/'))).toEqual([]);
+    expect(different).toEqual(
+      expect.arrayContaining(paths.map((variant) => `data/${variant}/profile/last.json`)),
+    );
   });
 
   test('a manifest that cannot be read is named', async () => {
     const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
-    const file = join(folder, 'trees/nginx.db');
-    writeFileSync(file, 'no database, but long enough to be one '.repeat(100));
-    expect(await publish()).toMatchObject({ code: 1, errors: [`${file} is not a SQLite database.`] });
+    const file = join(folder, 'current/manifest.ndjson');
+    truncateSync(file, 99);
+    const errors = [expect.stringMatching(/manifest\.ndjson is damaged: remove it, and publish again$/)];
+    expect(await publish()).toMatchObject({ code: 1, errors });
+    rmSync(file);
+    expect((await publish()).code).toBe(0);
+    expect(entriesOf(folder).length).toBeGreaterThan(9);
   });
 
   test('does not touch a folder with foreign files, or one for another host', async () => {
