@@ -78,7 +78,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   const hasFile = (name: string) => folder.readSize(name) !== undefined;
   const saver = createSaver(options.writer, await archive.takedownsMark(), hasFile);
   const scope = findScope(await archive.fetchStart(options.files), options);
-  using quota = openQuota(folder, options.mediaQuota, isEverything(scope));
+  const quota = openQuota(folder, options.mediaQuota);
   const outcomes = createOutcomes(report.fault);
   const listing = { options, folder, originals, scope, quota, outcomes, saver };
   try {

@@ -1,16 +1,7 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
 // several fetches may work on one folder. Small pictures that are made of a copy lie beside it.
 import { createHash } from 'node:crypto';
-import {
-  createReadStream,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -72,7 +63,6 @@ export function createMediaFolder(path: string) {
         removeLeftovers(incoming);
       }),
     receive,
-    ...createNotedSize(path),
     pages: () => listFiles(path),
     findPlace,
     /** The size of a copy; undefined without one. */
@@ -86,28 +76,6 @@ export function createMediaFolder(path: string) {
     remove: (name: string) => writing(() => remove(name)),
     /** Removes one file, unless it has changed after `before`; whether it did. */
     removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
-  };
-}
-
-/** The size of the folder, noted in it by a run for the next one. */
-function createNotedSize(path: string) {
-  const noted = join(path, 'size');
-  return {
-    /** The size that `noteSize` has noted, if any, which is noted no more. */
-    takeNotedSize(): number | undefined {
-      const text = existsSync(noted) ? readFileSync(noted, 'utf8') : '';
-      rmSync(noted, { force: true });
-      return /^\d+$/.test(text) ? Number(text) : undefined;
-    },
-    /** Unless another run has noted one meanwhile: neither knows what both have written. */
-    noteSize(bytes: number): void {
-      try {
-        if (existsSync(noted)) rmSync(noted, { force: true });
-        else if (existsSync(path)) writeFileSync(noted, String(bytes));
-      } catch {
-        // Such as on a full disk: the next run measures the folder.
-      }
-    },
   };
 }
 

@@ -52,7 +52,7 @@ export const fileReceiver =
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes, isNew: isKept };
     } finally {
-      quota.settle(bytes, isKept);
+      if (!isKept) quota.release(bytes);
       await incoming?.discard();
     }
   };

@@ -103,7 +103,7 @@ async function keepFile(
       await incoming.discard();
     }
   } finally {
-    quota.settle(body.length, isKept);
+    if (!isKept) quota.release(body.length);
   }
 }
 
