@@ -6,6 +6,9 @@ import { type Answer, type History, type ItemSize, MOST_BYTES, type Reader } fro
 import { unpackedText } from '../../stores/sql/packing.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 
+/** The page of the newest items shows the stored list, which is that of the API. */
+export const FIRST_PAGE = ITEM_CAP;
+
 /** One id in N, whether they are numbered one by one or not: a multiplicative hash. */
 const isEveryNth = (many: bigint, id: string) =>
   BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 32n / many;
@@ -15,8 +18,11 @@ export const isPageBorder = (id: string) => isEveryNth(16n, id);
 /** How many of the items fit into one part. */
 function countFitting(items: readonly ItemSize[]): number {
   let bytes = 0;
-  const found = items.findIndex((item) => (bytes += item.bytes) > MOST_BYTES);
-  return found === -1 ? items.length : found;
+  for (const [nth, item] of items.entries()) {
+    bytes += item.bytes;
+    if (bytes > MOST_BYTES) return nth;
+  }
+  return items.length;
 }
 
 /** A user and some of their items. */
@@ -60,8 +66,8 @@ export async function readNewest(
   const { profile, list, hasMore, hasCopies } = newest;
   const { body } = list;
   if (body === null) {
-    const history = await store.history(family, userKey, { limit: ITEM_CAP + 1 });
-    return history && takePart(history, ITEM_CAP);
+    const history = await store.history(family, userKey, { limit: FIRST_PAGE + 1 });
+    return history && takePart(history, FIRST_PAGE);
   }
   const items = () => unpackedText(body).slice(`{"${collection}":`.length, -1);
   const texts = () => (hasCopies ? profile.body + items() : '');
@@ -81,7 +87,7 @@ export async function readOlder(store: Reader, family: Family, userKey: string, 
     store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
   if (history === undefined || history.items.length === 0) return undefined;
-  const isSecond = ahead.length <= ITEM_CAP && countFitting(ahead.toReversed()) >= ahead.length;
+  const isSecond = ahead.length <= FIRST_PAGE && countFitting(ahead.toReversed()) >= ahead.length;
   const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
   return { ...takePart(history, countOnPage(history.items), newer), newer };
 }
@@ -97,7 +103,7 @@ const countBefore = (items: readonly ItemSize[]) =>
 /** What pages of older items begin behind, of all the items of a user. */
 export function listOlder(items: readonly ItemSize[]): string[] {
   const found: string[] = [];
-  for (let start = countFitting(items.slice(0, ITEM_CAP)); start < items.length; ) {
+  for (let start = countFitting(items.slice(0, FIRST_PAGE)); start < items.length; ) {
     // At least one item fits on each page, so there is one before the start of the next.
     found.push(items[start - 1]?.id as string);
     const next = items.slice(start, start + PAGE_SIZE + 1);
