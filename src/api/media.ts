@@ -125,6 +125,8 @@ async function sendFile(reply: FastifyReply, file: FileToSend): Promise<FastifyR
 async function openBody(path: string, range: ByteRange, response: ServerResponse) {
   // A pipelined request reads nothing before its turn.
   await waitForSocket(response);
+  // The client is gone.
+  if (response.destroyed) return Buffer.alloc(0);
   const parts = readParts(path, range);
   try {
     const { value: first = Buffer.alloc(0), done } = await parts.next();

@@ -3,17 +3,21 @@ import { isIP } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { RequestError, sendFailure } from '../api/http/errors.ts';
 import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
-import { createServer } from '../api/http/node-http.ts';
-import { type Observer, PROBE } from '../api/http/observations.ts';
+import { type Observation, type Observer, PROBE } from '../api/http/observations.ts';
 import type { Config } from '../config/settings.ts';
-import { allowHalfOpen } from './edge/undocumented.ts';
+import { behindHttpServer, closeAllConnections } from './edge/http-server.ts';
 import { type Health, probes } from './probes.ts';
 import { failureCode, observeResponses, refuseOthers } from './responses.ts';
 
+interface MetricsText {
+  readonly type: string;
+  readonly text: string;
+}
+
 interface AdminOptions {
-  readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
+  readonly config: Config;
   readonly health: () => Promise<Health>;
-  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+  readonly metrics: () => Promise<MetricsText>;
   readonly observe: Observer;
 }
 
@@ -22,43 +26,80 @@ export interface Admin {
   close(): Promise<void>;
 }
 
+/** More than probes and scrapers need. Whoever reaches the port must not take the memory of those who ask for users. */
+const MOST_CONNECTIONS = 50;
+/** How often it closes connections that were accepted while the port closes. */
+const CLOSING_MS = 50;
+/** Making the text takes milliseconds of the time of lookups. */
+const SHARED_MS = 1000;
+
 /** Opens the admin port; undefined if ADMIN_PORT is not set. */
 export async function openAdmin(options: AdminOptions): Promise<Admin | undefined> {
   const { adminHost: host, adminPort: port } = options.config;
   if (port === undefined) return undefined;
   const app = createAdminApp(options);
   const url = await app.listen({ host, port });
-  return { url, close: () => app.close() };
+  return { url, close: () => closeApp(app) };
 }
 
-function createAdminApp({ config, health, metrics, observe }: AdminOptions): FastifyInstance {
-  const app = Fastify({
-    serverFactory: (route) => allowHalfOpen(createServer({ requireHostHeader: false }, route)),
-    // Connections without a request would stay.
-    forceCloseConnections: true,
-  });
+/** Programs that ask need no last answer. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const closing = setInterval(closeAllConnections, CLOSING_MS, app.server);
+  await app.close();
+  clearInterval(closing);
+}
+
+function createAdminApp({ config, health, metrics, observe: observeAll }: AdminOptions): FastifyInstance {
+  function observe(event: Observation): void {
+    // The counters of connections are those of the public port.
+    if (event.type === 'connection-refused' || event.type === 'connection-stalled') return;
+    // Unknown addresses are probes as well: the access log has no line of this port.
+    observeAll(event.type === 'response' ? { ...event, operation: PROBE } : event);
+  }
+  const app = Fastify(
+    behindHttpServer({
+      config: { ...config, corsOrigin: [], maxConnections: MOST_CONNECTIONS },
+      state: { isDraining: false },
+      observe,
+    }),
+  );
   addHeaders(app, { 'cache-control': 'no-store', ...jsonHeaders([]) });
-  // Unknown addresses are probes as well: the access log has no line of this port.
-  observeResponses(app, (event) => observe('status' in event ? { ...event, operation: PROBE } : event));
+  observeResponses(app, observe);
   app.setErrorHandler((error, { raw }, reply) => {
     if (error instanceof RequestError) return sendFailure(reply, error.code);
     observe({ type: 'request-failed', request: raw, error });
     return sendFailure(reply, failureCode(error));
   });
   app.addHook('onRequest', (request, reply, done) => {
-    request.raw.arrived = performance.now();
-    // Node loses what follows a wish to upgrade, so the client has to ask again on another connection.
-    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     if (isForUs(request.headers.host, config)) done();
     else refuse(reply);
   });
   refuseOthers(app);
   app.register(probes, { health, saysWhy: true });
+  const shared = shareForASecond(metrics);
   app.get('/metrics', async (_request, reply) => {
-    const { type, text } = await metrics();
+    const { made, isShared } = shared();
+    const { type, text } = await made;
+    // As caches say that a response was made for an earlier request.
+    if (isShared) reply.header('age', '0');
     return reply.type(type).send(text);
   });
   return app;
+}
+
+/** One text for all who ask within a second, so that questions for it take little time from lookups. */
+function shareForASecond(make: () => Promise<MetricsText>) {
+  let last: { readonly at: number; readonly made: Promise<MetricsText> } | undefined;
+  return function share() {
+    const now = performance.now();
+    if (last !== undefined && now - last.at < SHARED_MS) return { made: last.made, isShared: true };
+    const made = make();
+    last = { at: now, made };
+    made.catch(() => {
+      last = undefined;
+    });
+    return { made, isShared: false };
+  };
 }
 
 /**

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { ask, dial, hearOut, parseReplies } from '../support/http.ts';
 import { done, type Environment, run } from '../support/run.ts';
 import { type Server, startServer } from '../support/server.ts';
-import { adminOf, isRefused, logged, startLoad, until } from '../support/stress.ts';
+import { adminOf, askMetrics, isRefused, logged, startLoad, until } from '../support/stress.ts';
 
 let server: Server;
 let admin: { port: number };
@@ -54,7 +54,7 @@ describe('two workers', () => {
     for (let i = 0; i < 10; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
     // A worker that is busy for long is left out.
     const { body } = await until('it', async () => {
-      const reply = await ask(admin, '/metrics');
+      const reply = await askMetrics(admin);
       return (
         reply.body.includes('vitrine_requests_total{variant="a",operation="profile",status="200"} 10') &&
         reply
@@ -73,7 +73,7 @@ describe('two workers', () => {
   it('a removed file is a warning on the admin port', async () => {
     renameSync(database, `${database}.away`);
     await until('it', async () => (await ask(admin, '/readyz')).body.includes('.db does not exist'));
-    expect((await ask(admin, '/metrics')).body).toMatch(/^vitrine_store_waiting 1$/m);
+    expect((await askMetrics(admin)).body).toMatch(/^vitrine_store_waiting 1$/m);
     renameSync(`${database}.away`, database);
     await until('it', async () => (await ask(admin, '/readyz')).body === '{"status":"ready"}');
   });
@@ -99,12 +99,12 @@ describe('two workers', () => {
     const everyone = workers();
     for (const dying of [everyone.slice(0, 1), workers]) {
       for (let i = 0; i < 10; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
-      const before = readCounters((await ask(admin, '/metrics')).body);
+      const before = readCounters((await askMetrics(admin)).body);
       expect(before.size).toBeGreaterThan(50);
       const killed = typeof dying === 'function' ? dying() : dying;
       for (const pid of killed) process.kill(pid, 'SIGKILL');
       const scrape = async () => {
-        const after = readCounters((await ask(admin, '/metrics')).body);
+        const after = readCounters((await askMetrics(admin)).body);
         expect([...before].filter(([name, count]) => !((after.get(name) ?? 0) >= count))).toEqual([]);
       };
       await scrape();
@@ -132,7 +132,7 @@ describe('two workers of a supervisor that waits a minute for each', () => {
   it('a probe does not wait for one that does not answer, as metrics do', async () => {
     const [first] = workers() as [number];
     process.kill(first, 'SIGSTOP');
-    const metrics = ask(admin, '/metrics').then(() => 'metrics');
+    const metrics = askMetrics(admin).then(() => 'metrics');
     const probe = ask(admin, '/readyz').then(({ body }) => body);
     const earliest = await Promise.race([metrics, probe]);
     process.kill(first, 'SIGCONT');

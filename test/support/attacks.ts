@@ -4,12 +4,14 @@
 
 import { connect, type Socket } from 'node:net';
 
-interface Attack {
+export interface Attack {
   readonly clients: number;
   /** What the client does; one that waits for `go` gives what it sends then. */
   start(socket: Socket, nth: number): string | undefined;
   /** How long a client stays away, in ms. */
   readonly rest: number;
+  /** Whether it goes to the admin port. */
+  readonly admin?: true;
 }
 
 const get = (path: string, ...headers: string[]) =>
@@ -22,6 +24,7 @@ const PAGE = get('/people/b/ada', 'Accept: text/html', 'Accept-Encoding: gzip');
 const CHUNKS = '1\r\na\r\n'.repeat(11_000);
 const JUNK = 'x'.repeat(65_536);
 const LONG = 'x'.repeat(8000);
+const SHORT = Array.from({ length: 700 }, (_, nth) => `h${nth}:${nth}`);
 
 const post = (...headers: string[]) => get(PERSON, ...headers).replace('GET', 'POST');
 
@@ -103,10 +106,34 @@ export const ATTACKS = {
     },
     200,
   ),
+  'endless requests with a body of 16 KB': attack(
+    200,
+    pour('', get(PERSON, 'Content-Length: 16384') + JUNK.slice(0, 16_384)),
+  ),
+  'four lists each, reset': attack(
+    50,
+    (socket) => {
+      socket.resume().write(get(LIST).repeat(4));
+      setTimeout(() => socket.resetAndDestroy(), 5);
+      return undefined;
+    },
+    0,
+  ),
+  // The admin port.
+  'pipelines of 1,000 metrics, unread': {
+    ...attack(100, ignoreAnswers(get('/metrics').repeat(1000))),
+    admin: true,
+  },
+  'endless chunks of a byte to the admin port': {
+    ...attack(100, pour(get('/healthz', 'Transfer-Encoding: chunked'), CHUNKS)),
+    admin: true,
+  },
+  'endless questions for metrics': { ...attack(200, pour('', get('/metrics'))), admin: true },
   // Connections.
   'idle connections': attack(4000, hoard(get(PERSON)), 500),
   'silent connections': attack(4000, hoard(''), 500),
   'unfinished headers': attack(2000, hoard(get(PERSON, `X: ${LONG}`).slice(0, -4)), 500),
+  'unfinished headers of few bytes': attack(MOST_BUSY, hoard(get('/healthz', ...SHORT).slice(0, -2)), 500),
   'slow headers': attack(1000, drip(get(PERSON).slice(0, -2), 'a: b\r\n'), 200),
   'slow bodies': attack(1000, drip(post('Content-Length: 100000'), 'x'), 200),
   'connections that are reset': attack(

@@ -53,9 +53,16 @@ export function adminOf(server: LocalServer): Pick<LocalServer, 'port'> {
   return { port: Number(new URL(serving?.adminUrl as string).port) };
 }
 
+/** What the admin port says at /metrics now: for a second it gives all who ask one text, with an Age. */
+export const askMetrics = (admin: Pick<LocalServer, 'port'>): Promise<Reply> =>
+  until('metrics of now', async () => {
+    const reply = await ask(admin, '/metrics');
+    return reply.headers.age === undefined && reply;
+  });
+
 /** The metrics of the admin port: values by name and labels. */
 export async function metricsOf(server: LocalServer): Promise<Map<string, number>> {
-  const { body } = await ask(adminOf(server), '/metrics');
+  const { body } = await askMetrics(adminOf(server));
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),

@@ -8,11 +8,11 @@ import { Agent, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endWithTests } from './at-end.ts';
-import { ATTACKS, type AttackName } from './attacks.ts';
+import { ATTACKS, type Attack, type AttackName } from './attacks.ts';
 import type { MemoryGroup } from './memory-group.ts';
 import type { Environment } from './run.ts';
 import { startServer } from './server.ts';
-import { until } from './stress.ts';
+import { adminOf, until } from './stress.ts';
 
 export interface AttackOptions {
   readonly env?: Environment;
@@ -55,8 +55,11 @@ export async function attackServer(
   group: MemoryGroup,
   options: AttackOptions,
 ): Promise<Outcome> {
-  const { env = {}, seconds, answers, patience, socketPath, clients = ATTACKS[name].clients } = options;
-  const server = await group.start(() => startServer(env));
+  const { env = {}, seconds, answers, patience, socketPath } = options;
+  const attack: Attack = ATTACKS[name];
+  const clients = options.clients ?? attack.clients;
+  const server = await group.start(() => startServer({ ...env, ADMIN_PORT: '0' }));
+  const target = attack.admin ? adminOf(server) : server;
   const where = socketPath === undefined ? { host: '127.0.0.1', port: server.port } : { socketPath };
   const ask = (agent: Agent | false) => askOnce({ ...where, agent }, patience * 1000);
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -68,7 +71,7 @@ export async function attackServer(
   const attacker = endWithTests(
     fork(join(import.meta.dirname, 'attacks.ts'), [
       name,
-      socketPath ?? String(server.port),
+      socketPath ?? String(target.port),
       String(Math.min(clients, mostSockets())),
     ]),
   );

@@ -153,17 +153,21 @@ const list = (counts: object) =>
 const attackNames = Object.keys(ATTACKS) as AttackName[];
 const BURST = 'four lists each, all at once';
 
-const attackSocket: LongRun = (group, folder) => {
-  const socketPath = join(folder, 'vitrine.sock');
-  return attack(BURST, { socketPath, env: { HOST: socketPath, TRUST_PROXY: 'loopback' } })(group, folder);
-};
+const attackSocket =
+  (name: AttackName, clients?: number): LongRun =>
+  (group, folder) => {
+    const socketPath = join(folder, 'vitrine.sock');
+    const env = { HOST: socketPath, TRUST_PROXY: 'loopback' };
+    return attack(name, { socketPath, env, ...(clients && { clients }) })(group, folder);
+  };
 
 /** Each with its memory in MB. */
 const RUNS: Readonly<Record<string, readonly [memory: number, run: LongRun]>> = {
   ...Object.fromEntries(attackNames.map((name) => [`attack: ${name}`, [128, attack(name)]])),
   'attack of 10,000 clients': [256, attack(BURST, { clients: 10_000, patience: 20 })],
   'attack on two workers': [256, attack(BURST, { env: { WORKERS: '2' } })],
-  'attack on a unix socket': [128, attackSocket],
+  'attack on a unix socket': [128, attackSocket(BURST)],
+  'attack with junk on a unix socket': [128, attackSocket('endless bytes from the first on', 200)],
   'import of 1 GB beside a server': [256, importBesideServer],
   'publish of 10,000 users': [200, publish],
   'mirror of 10,000 users': [128, mirror],

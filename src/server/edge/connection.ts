@@ -14,8 +14,12 @@ const MOST_AHEAD = 4;
  */
 const MOST_WAITING_REQUESTS = 250;
 const LINGER_MS = 1000;
-/** Of what is read and dropped: it comes as fast as a client can send it, in a Buffer for each read. */
+/**
+ * Of what is read and dropped while a connection lingers: it comes as fast as a client can send it, in a Buffer for each read.
+ * The second number is of all connections that linger: 200 on a unix socket killed the server.
+ */
 const MOST_DROPPED = 256 * 1024;
+const MOST_DROPPED_OF_ALL = 8 * 1024 * 1024;
 
 /** What the connections of a server share. */
 export interface SharedState {
@@ -23,6 +27,8 @@ export interface SharedState {
   readonly idle: Set<ClientConnection>;
   /** Requests that wait for their responses. */
   waiting: number;
+  /** Bytes that were read from connections that linger. */
+  dropped: number;
 }
 
 const connections = new WeakMap<Socket, ClientConnection>();
@@ -78,6 +84,11 @@ export class ClientConnection {
     response.once('finish', noteFinished);
   }
 
+  /** The body of a request came to its end, perhaps after the response. */
+  noteComplete(): void {
+    if (this.owed.length === 0) this.readBefore = this.socket.bytesRead;
+  }
+
   /** Node writes responses in the order of their requests. */
   noteFinished(): void {
     if (this.owed.shift() === undefined) return;
@@ -127,13 +138,18 @@ export class ClientConnection {
     this.isEnding = this.isLingering = true;
     this.shared.idle.delete(this);
     this.socket.off('resume', pauseAgain).end();
-    let left = MOST_DROPPED;
+    const { shared } = this;
+    let dropped = 0;
     readUnparsed(this.socket, ({ length }) => {
-      left -= length;
-      if (left < 0) this.socket.pause();
+      dropped += length;
+      shared.dropped += length;
+      if (dropped > MOST_DROPPED || shared.dropped > MOST_DROPPED_OF_ALL) this.socket.pause();
     });
     const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
-    this.socket.once('close', () => clearTimeout(timer));
+    this.socket.once('close', () => {
+      clearTimeout(timer);
+      shared.dropped -= dropped;
+    });
   }
 }
 
@@ -146,6 +162,15 @@ export class ClientRequest extends StoppingRequest {
     super(socket);
     const { isEnding, isFull } = findConnection(socket);
     this.isTooEarly = isEnding || isFull;
+  }
+
+  /** A body is either small, or ends its connection. */
+  protected get isDropped(): boolean {
+    return !findConnection(this.socket).isEnding;
+  }
+
+  protected override noteComplete(): void {
+    findConnection(this.socket).noteComplete();
   }
 }
 

@@ -42,6 +42,9 @@ export function replaceClose(socket: Socket, close: () => void): void {
  */
 export abstract class StoppingRequest extends NodeRequest {
   protected abstract readonly isTooEarly: boolean;
+  /** Whether its body is read and dropped, or else not read at all. */
+  protected abstract readonly isDropped: boolean;
+  protected abstract noteComplete(): void;
 
   get upgrade(): boolean {
     return this.isTooEarly;
@@ -51,11 +54,13 @@ export abstract class StoppingRequest extends NodeRequest {
   set upgrade(_wish: boolean) {}
 
   /**
-   * Node pushes each chunk of a body, and stops reading when told `false`. In one read there may be 11,000 chunks of a byte,
-   * and 5 MB of Buffers for them. Without it, 20 clients with endless bodies kill the server.
+   * Node pushes each chunk of a body and `null` at its end, and stops reading when told `false`. In one read there may be
+   * 11,000 chunks of a byte, and 5 MB of Buffers for them. Without it, 20 clients with endless bodies kill the server.
    */
   override push(chunk: unknown): boolean {
-    return chunk === null && super.push(null);
+    if (chunk !== null) return this.isDropped;
+    this.noteComplete();
+    return super.push(null);
   }
 }
 

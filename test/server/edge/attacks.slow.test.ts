@@ -1,8 +1,10 @@
 // A server with 128 MB outlives attacks by hundreds of clients, and good clients are answered meanwhile. Here stand those that
 // killed earlier versions; `npm run torture -- --long attack` runs all.
 
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AttackName } from '../../support/attacks.ts';
+import { tempFolder } from '../../support/files.ts';
 import { createMemoryGroup, type MemoryGroup, skipWithoutMemoryGroups } from '../../support/memory-group.ts';
 import { attackServer, type Outcome } from '../../support/under-attack.ts';
 
@@ -15,10 +17,17 @@ const WORST: readonly AttackName[] = [
   'four lists each, all at once, unread',
   'eight lists each, all at once',
   'four pages each, all at once',
+  'four lists each, reset',
+  'pipelines of 1,000 metrics, unread',
+  'endless chunks of a byte to the admin port',
   'idle connections',
+  'unfinished headers of few bytes',
 ];
 
 const BUSIEST: readonly AttackName[] = ['eight lists each, all at once', 'four pages each, all at once'];
+
+/** A unix socket takes bytes at once. */
+const JUNK: readonly AttackName[] = ['endless bytes from the first on', 'endless bytes behind an upgrade'];
 
 /** How long a good client waits for a response, in seconds; and for all three of its responses, with a minute for the rest. */
 const PATIENCE = 70;
@@ -30,13 +39,18 @@ describe.skipIf(skipWithoutMemoryGroups())('a server with 128 MB', () => {
     expect({ fresh, kept, code }).toEqual({ fresh: { 200: 3 }, kept: { 200: 3 }, code: 0 });
   });
 
+  test.each(JUNK)('%s, on a unix socket', { timeout: TIMEOUT }, async (name) => {
+    const { fresh, kept, code } = await attackSmallServer(name, 200, join(tempFolder(), 'vitrine.sock'));
+    expect({ fresh, kept, code }).toEqual({ fresh: { 200: 3 }, kept: { 200: 3 }, code: 0 });
+  });
+
   test.each(BUSIEST)('%s, by more clients than there are connections', { timeout: TIMEOUT }, async (name) => {
     // Good clients may find no place, but the server lives.
     expect((await attackSmallServer(name, 2000)).code).toBe(0);
   });
 });
 
-async function attackSmallServer(name: AttackName, clients?: number): Promise<Outcome> {
+async function attackSmallServer(name: AttackName, clients?: number, socketPath?: string): Promise<Outcome> {
   const group = createMemoryGroup(128 * 2 ** 20) as MemoryGroup;
   try {
     return await attackServer(name, group, {
@@ -44,6 +58,7 @@ async function attackSmallServer(name: AttackName, clients?: number): Promise<Ou
       answers: 3,
       patience: PATIENCE,
       ...(clients && { clients }),
+      ...(socketPath && { socketPath, env: { HOST: socketPath, TRUST_PROXY: 'loopback' } }),
     });
   } finally {
     group.remove();

@@ -109,6 +109,22 @@ describe('many connections', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
+  test('those that were reset before they were accepted are not read', async () => {
+    const busy = await startServer({ ADMIN_PORT: '0' });
+    busy.child.kill('SIGSTOP');
+    const sockets = await Promise.all(Array.from({ length: 100 }, () => dial(busy)));
+    for (const socket of sockets) {
+      socket.write(get('/c/api/username/ada').repeat(4));
+      await once(socket.resetAndDestroy(), 'close');
+    }
+    busy.child.kill('SIGCONT');
+    expect((await ask(busy, ADA)).status).toBe(200);
+    const counted = [...(await metricsOf(busy)).keys()].filter((name) =>
+      /_requests_total.*profile/.test(name),
+    );
+    expect(counted).toEqual(['vitrine_requests_total{variant="a",operation="profile",status="200"}']);
+  });
+
   test('connections above the limit of open files are refused, counted, and logged once a second', async () => {
     const LIMIT = 160;
     const limited = await startServer({ ADMIN_PORT: '0' }, [], { before: `ulimit -n ${LIMIT}` });

@@ -12,7 +12,7 @@ import { freePort } from '../../support/free-port.ts';
 import { ask } from '../../support/http.ts';
 import { vitrine } from '../../support/run.ts';
 import { SERVER_SETTINGS, type Server, startServer } from '../../support/server.ts';
-import { adminOf, type LogLine, until } from '../../support/stress.ts';
+import { adminOf, askMetrics, type LogLine, until } from '../../support/stress.ts';
 
 const LOGGED_TEXT = 900;
 /** Its line in the access log has about 1.2 KB. */
@@ -27,7 +27,7 @@ async function askOften(server: Pick<Server, 'port'>, requests: number, path = L
 }
 
 async function droppedLines(admin: Pick<Server, 'port'>): Promise<number> {
-  const { body } = await ask(admin, '/metrics');
+  const { body } = await askMetrics(admin);
   return Number(/^vitrine_log_lines_dropped_total (\d+)$/m.exec(body)?.[1]);
 }
 

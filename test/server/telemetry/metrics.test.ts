@@ -12,7 +12,7 @@ import { ask, json, sendRaw } from '../../support/http.ts';
 import { done } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import { type LocalServer, startServer } from '../../support/server.ts';
-import { adminOf, metricsOf, until } from '../../support/stress.ts';
+import { adminOf, askMetrics, metricsOf, until } from '../../support/stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson')];
@@ -155,7 +155,7 @@ test('refused requests, by reason', async () => {
 });
 
 test('every row of the table is a metric with its type and help', async () => {
-  const { body } = await ask(adminOf(server), '/metrics');
+  const { body } = await askMetrics(adminOf(server));
   for (const { name, type, help } of METRICS.filter(({ read }) => read !== undefined))
     expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
   for (const name of METRICS.map(({ name }) => name).filter((name) => /^(process|nodejs)_/.test(name)))
@@ -249,7 +249,7 @@ describe('ports', () => {
   });
 
   test('the admin port has metrics in the Prometheus format, and no profiles', async () => {
-    const { status, headers, body } = await ask(adminOf(server), '/metrics');
+    const { status, headers, body } = await askMetrics(adminOf(server));
     expect([status, headers['content-type']]).toEqual([
       200,
       expect.stringMatching(/^text\/plain; version=[\d.]+/),
