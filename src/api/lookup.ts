@@ -26,6 +26,8 @@ export interface VariantOptions {
   /** Undefined if no cache reads tags. */
   readonly tagUser: TagUser | undefined;
   readonly takedownStatus: Config['takedownStatus'];
+  /** Makes each response schema what readers of the routes get; as it is by default. */
+  readonly describe?: (schema: TSchema) => TSchema;
 }
 
 /** The addresses, but for those that the router of an app takes for one that comes before. */
@@ -49,13 +51,14 @@ export function variantBodies(variant: Variant) {
 
 /** The responses of a lookup: the body, 304, and its errors. */
 export const lookupResponses = (
-  { takedownStatus }: Pick<VariantOptions, 'takedownStatus'>,
+  { takedownStatus, describe }: Pick<VariantOptions, 'takedownStatus' | 'describe'>,
   body: TSchema,
   ...more: ErrorCode[]
 ) => ({
-  200: body,
+  200: describe === undefined ? body : describe(body),
   304: NotModified,
-  ...errorResponses(
+  ...failureResponses(
+    { describe },
     'USER_MISSING',
     'USER_MALFORMED',
     'USER_TOO_LONG',
@@ -65,6 +68,15 @@ export const lookupResponses = (
     ...more,
   ),
 });
+
+/** The errors of a route, and those of any address. */
+export const failureResponses = (
+  { describe = (schema) => schema }: Pick<VariantOptions, 'describe'>,
+  ...codes: ErrorCode[]
+): Record<number, TSchema> =>
+  Object.fromEntries(
+    Object.entries(errorResponses(...codes)).map(([status, schema]) => [status, describe(schema)]),
+  );
 
 /** The user name in a request, and the error code for each way it can be wrong. */
 export const UserInput = Type.Unsafe<string>({

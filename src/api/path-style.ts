@@ -4,11 +4,12 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import { hostConstraint } from '../config/mount.ts';
 import { findKind, ITEM_CAP, KINDS } from '../records/kinds.ts';
-import { errorResponses, sendFailure } from './http/errors.ts';
+import { sendFailure } from './http/errors.ts';
 import {
   answerLookup,
   createLookups,
   distinctUrls,
+  failureResponses,
   lookupResponses,
   UserInput,
   type VariantOptions,
@@ -71,7 +72,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       {
         constraints: hostConstraint(base),
         config: { operation },
-        schema: { hide: true, response: errorResponses('USER_MISSING') },
+        schema: { hide: true, response: failureResponses(options, 'USER_MISSING') },
       },
       (_request, reply) => void sendFailure(reply, 'USER_MISSING'),
     );

@@ -30,14 +30,11 @@ const SETTINGS = [
 const FASTIFY_OPTIONS = ['prefix', 'logLevel', 'logSerializers'];
 const OPTIONS: readonly string[] = [...SETTINGS.map(([, name]) => name), 'variant', ...FASTIFY_OPTIONS];
 
-/** Throws a sentence for what is wrong with the options. */
+/** Throws a sentence for what is wrong with the options. Options of others are ignored, since apps share them among plugins. */
 export function readOptions(options: VitrineOptions): Config & { readonly databaseUrl: string } {
   for (const name of Object.keys(options)) {
-    if (OPTIONS.includes(name)) continue;
-    const meant = nearest(name, OPTIONS);
-    throw mistake(
-      `there is no option \`${name}\`${meant === undefined ? '' : `: did you mean \`${meant}\`?`}`,
-    );
+    const meant = OPTIONS.includes(name) ? undefined : nearest(name, OPTIONS);
+    if (meant !== undefined) throw mistake(`there is no option \`${name}\`: did you mean \`${meant}\`?`);
   }
   const { database, variant } = options;
   if (typeof database !== 'string' || database.trim() === '')

@@ -1,12 +1,13 @@
 // Vitrine as a part of another Fastify app: the two lookups of one variant below the plugin's prefix, with the headers and
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
 
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ROUTE_PLUGINS } from '../api/api.ts';
 import { createAnswerReplier } from '../api/http/answer.ts';
 import { RequestError, sendFailure } from '../api/http/errors.ts';
-import { addHeaders, jsonHeaders } from '../api/http/headers.ts';
+import { addHeaders, type Headers, jsonHeaders, oneOrigin } from '../api/http/headers.ts';
 import { compileInput, parseQuery } from '../api/http/input.ts';
+import { plainSchema } from '../api/plain-schema.ts';
 import { isDataFault } from '../stores/errors.ts';
 import { openServed } from '../stores/open.ts';
 import { type LookupAddresses, STYLES, VARIANTS } from '../variants.ts';
@@ -22,9 +23,7 @@ export type { VitrineOptions };
 
 export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrine(app, options) {
   const { variant } = options;
-  // With @fastify/cors, the app says who may read.
-  const cors = app.hasPlugin('@fastify/cors') ? { corsOrigin: 'none' } : {};
-  const config = readOptions({ ...cors, ...options });
+  const config = readOptions(options);
   const store = await openServed(config.databaseUrl, ({ type, message }) =>
     app.log[type === 'data-fault' ? 'error' : 'info'](message),
   );
@@ -35,7 +34,9 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
   app.setSerializerCompiler(() => serialize);
   app.addHook('preValidation', readQuery);
   addOriginHeaders(app, config);
-  addHeaders(app, jsonHeaders(config.corsOrigin));
+  const headers = jsonHeaders(config.corsOrigin);
+  addHeaders(app, headers);
+  if (options.corsOrigin === undefined) leaveCorsToApp(app, headers);
   app.setErrorHandler(sendError);
 
   const { style } = VARIANTS[variant];
@@ -46,14 +47,33 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
     takedownStatus: config.takedownStatus,
     tagUser: undefined,
     addresses: app.prefix === '' ? STYLES[style] : belowApi(STYLES[style]),
-    sendAnswer: createAnswerReplier(config),
+    sendAnswer: createAnswerReplier(config, headers),
+    describe: plainSchema,
   });
   // Without a prefix, other addresses are the app's own.
   if (app.prefix !== '') app.register(async (others) => refuseOthers(others));
 };
 
+// biome-ignore lint/style/noDefaultExport: `app.register(import('vitrine'))` and programs that load plugins by name need it
+export default vitrine;
+
 /** Fastify refuses to register it in other versions. Its tests pass with 6.0.0-alpha.4. */
 Object.assign(vitrine, { [Symbol.for('plugin-meta')]: { name: 'vitrine', fastify: '5.x || 6.x' } });
+
+/** With @fastify/cors, the app says which pages may read. Its hooks are called on our routes if it was registered before. */
+function leaveCorsToApp(app: FastifyInstance, headers: Headers): void {
+  const isBefore = app.hasPlugin(CORS);
+  app.addHook('onReady', async () => {
+    if (!app.hasPlugin(CORS)) return;
+    for (const name of Object.keys(oneOrigin('*'))) delete headers[name];
+    if (!isBefore)
+      app.log.warn(
+        `vitrine: ${CORS} was registered later, so no page of another origin may read: register it before`,
+      );
+  });
+}
+
+const CORS = '@fastify/cors';
 
 const belowApi = ({ profile, items }: LookupAddresses) => ({
   profile: profile.slice(API.length),

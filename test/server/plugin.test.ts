@@ -1,6 +1,8 @@
 // The lookups as a part of another Fastify app: answers are those of the server, and the app keeps its own.
 
+import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Ajv } from 'ajv';
 import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type VitrineOptions, vitrine } from '../../src/server/plugin.ts';
@@ -188,12 +190,14 @@ describe('a good guest', () => {
     await host.close();
   });
 
+  /** As @fastify/cors is registered. */
+  const cors = Object.assign(async () => {}, {
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('plugin-meta')]: { name: '@fastify/cors' },
+  });
+
   test('CORS is left to the app if it has @fastify/cors, unless `corsOrigin` is set', async () => {
     const host = Fastify();
-    const cors = Object.assign(async () => {}, {
-      [Symbol.for('skip-override')]: true,
-      [Symbol.for('plugin-meta')]: { name: '@fastify/cors' },
-    });
     await host.register(cors);
     host.register(vitrine, { database, variant: 'b', prefix: '/own' });
     host.register(vitrine, { database, variant: 'b', prefix: '/set', corsOrigin: '*' });
@@ -202,6 +206,57 @@ describe('a good guest', () => {
       expect((await host.inject(`/set/${path}`)).headers['access-control-allow-origin']).toBe('*');
     }
     await host.close();
+  });
+
+  test('@fastify/cors counts as well if it is registered later, and the log says that its hooks are not called', async () => {
+    const lines: string[] = [];
+    const host = hostApp({ logger: { level: 'warn', stream: { write: (line) => void lines.push(line) } } });
+    const bare = Fastify();
+    for (const one of [host, bare]) {
+      one.register(vitrine, { database, variant: 'b', prefix: '/own' });
+      one.register(vitrine, { database, variant: 'c', prefix: '/set', corsOrigin: '*' });
+      one.register(cors);
+    }
+    for (const path of ['username/ada', 'username/nobody', 'nothing']) {
+      expect((await bare.inject(`/own/${path}`)).headers).not.toHaveProperty('access-control-allow-origin');
+      expect((await bare.inject(`/set/${path}`)).headers['access-control-allow-origin']).toBe('*');
+    }
+    await bare.close();
+    await host.ready();
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      'vitrine: @fastify/cors was registered later, so no page of another origin may read: register it before',
+    ]);
+  });
+
+  test.each<[way: string, plugin: () => unknown]>([
+    ['import()', () => import('../../src/server/plugin.ts')],
+    ['what import() gives', async () => await import('../../src/server/plugin.ts')],
+    ['its default', async () => (await import('../../src/server/plugin.ts')).default],
+    ['what require() gives', () => createRequire(import.meta.url)('../../src/server/plugin.ts')],
+  ])('an app may register %s', async (way, plugin) => {
+    const host = hostApp();
+    const given = way === 'import()' ? plugin() : await plugin();
+    host.register(given as typeof vitrine, { database, variant: 'b', prefix: '/b' });
+    expect((await host.inject('/b/username/ada')).statusCode).toBe(200);
+  });
+
+  test('response schemas are plain JSON Schema: a strict compiler takes those of all variants', async () => {
+    const host = hostApp();
+    const compiled: string[] = [];
+    const ajv = new Ajv({ strict: true });
+    host.addHook('onRoute', ({ url, method, schema }) => {
+      for (const [status, body] of Object.entries(schema?.response ?? {})) {
+        // Routes for HEAD have the schemas of GET, and Ajv knows them.
+        if (method === 'HEAD') continue;
+        ajv.compile(body as object);
+        compiled.push(`${url} ${status}`);
+      }
+    });
+    for (const variant of VARIANT_NAMES) host.register(vitrine, { database, variant, prefix: `/${variant}` });
+    await host.ready();
+    expect(compiled).toEqual(
+      expect.arrayContaining(['/a/ 200', '/b/username/:username/shots 200', '/c/username/ 400']),
+    );
   });
 
   test.each<FastifyServerOptions['routerOptions']>([
@@ -220,7 +275,6 @@ describe('a good guest', () => {
   test.each<[options: Record<string, unknown>, sentence: string]>([
     [{ variant: 'b' }, 'vitrine: the option `database` must name a SQLite file or a postgres:// address'],
     [{ databse: 'site.db', variant: 'b' }, 'vitrine: there is no option `databse`: did you mean `database`?'],
-    [{ database: 'x', variant: 'b', rateLimit: '5/1m' }, 'vitrine: there is no option `rateLimit`'],
     [{ database: 'x' }, `vitrine: the option \`variant\` must be ${VARIANT_NAMES.join(', ')}, not undefined`],
     [
       { database: 'x', variant: 'z' },
@@ -247,9 +301,12 @@ describe('a good guest', () => {
     return expect(host.ready()).rejects.toThrow("vitrine - expected '5.x || 6.x' fastify version, '4.29.1'");
   });
 
-  test('the options of every plugin are no mistake', async () => {
+  test('the options of every plugin, and of others, are no mistake', async () => {
     const host = Fastify();
-    host.register(vitrine, { database, variant: 'b', prefix: '/b', logLevel: 'silent', logSerializers: {} });
+    // @fastify/autoload hands the options that plugins share to each of them.
+    const others: object = { mailer: 'x', logger: true, encapsulate: true };
+    const own = { database, variant: 'b', prefix: '/b', logLevel: 'silent', logSerializers: {} } as const;
+    host.register(vitrine, { ...own, ...others });
     await host.ready();
     await host.close();
   });

@@ -6,7 +6,15 @@ import type { Config } from '../../config/settings.ts';
 import type { Answer } from '../../stores/reader.ts';
 import { ANY, gzipEtag } from './conditions.ts';
 import { noBody } from './fresh.ts';
-import { addMissing, addVary, type CacheSettings, caching, JSON_TYPE, jsonHeaders } from './headers.ts';
+import {
+  addMissing,
+  addVary,
+  type CacheSettings,
+  caching,
+  type Headers,
+  JSON_TYPE,
+  jsonHeaders,
+} from './headers.ts';
 import type { Observer, Operation, ResponseEvent } from './observations.ts';
 
 export type SendAnswer = (
@@ -55,12 +63,13 @@ function end(response: ServerResponse, body: Buffer | null, observe: Observer, e
   observe(event);
 }
 
-/** The sender of the plugin: hooks of the app see each answer, and the headers that they have set stay. */
-export function createAnswerReplier(config: AnswerConfig): SendAnswer {
-  const common = { ...caching(config), ...jsonHeaders(config.corsOrigin) };
-
+/**
+ * The sender of the plugin: hooks of the app see each answer, and the headers that they have set stay. The common headers may
+ * change until the app is ready.
+ */
+export function createAnswerReplier(config: CacheSettings, common: Headers): SendAnswer {
   return function replyAnswer(reply, _operation, { etag, body, isGzip = false }, known) {
-    addMissing(reply, common);
+    addMissing(reply, { ...caching(config), ...common });
     addVary(reply, 'Accept-Encoding');
     reply.header('etag', isGzip ? gzipEtag(etag) : etag);
     if (body === null || known === ANY) return void reply.code(304).send(noBody(reply));
