@@ -54,24 +54,29 @@ CREATE TABLE takedown_marks (
 CREATE TABLE media (
   url TEXT PRIMARY KEY, -- the original address
   file TEXT, -- the copy, '{sha256}.{extension}'; NULL if it could not be had
-  bytes INTEGER NOT NULL,
   reason TEXT, -- why there is no copy
   linked_file TEXT, -- the copy that is named in what is served
   unnamed_since INTEGER, -- derived: since when no record names the address, in seconds since 1970
-  width INTEGER, -- of the copy, in pixels; 0: it cannot be measured; NULL: not measured yet
-  height INTEGER,
-  color TEXT, -- the mean, 'rrggbb'; NULL where the picture lets its background through
-  small TEXT, -- the widths of its small WebP files, such as '480 960'
   refused TEXT -- the host, with its scheme, if no fetch was allowed to ask it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX media_by_file ON media (file);
 CREATE INDEX media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
-CREATE INDEX media_measured ON media (file) WHERE width IS NOT NULL;
-CREATE INDEX media_unmeasured ON media (file)
-  WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 CREATE INDEX media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
 CREATE INDEX media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
+
+-- What pages need to know of a copy, whatever addresses it has.
+CREATE TABLE copies (
+  file TEXT PRIMARY KEY,
+  bytes INTEGER NOT NULL,
+  width INTEGER, -- in pixels; NULL: not measured
+  height INTEGER,
+  color TEXT, -- the mean, 'rrggbb'; NULL where the picture lets its background through
+  small TEXT, -- the widths of its small WebP files with the start of their hashes, such as '480:0f3a 960:77b1'
+  tries INTEGER NOT NULL DEFAULT 0 -- how often decoding it was begun and came to nothing; after the third time it is left alone
+) STRICT, WITHOUT ROWID;
+CREATE INDEX copies_unmeasured ON copies (file)
+  WHERE width IS NULL AND tries < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 
 -- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
 

@@ -35,5 +35,23 @@ ALTER TABLE vitrine ADD COLUMN IF NOT EXISTS media_url text,
   ADD COLUMN IF NOT EXISTS erase_before bigint,
   ADD COLUMN IF NOT EXISTS shape text NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}',
   ADD COLUMN IF NOT EXISTS erased_before bigint NOT NULL DEFAULT 0;
-ALTER TABLE IF EXISTS media ADD COLUMN IF NOT EXISTS width integer, ADD COLUMN IF NOT EXISTS height integer,
-  ADD COLUMN IF NOT EXISTS color text, ADD COLUMN IF NOT EXISTS small text, ADD COLUMN IF NOT EXISTS refused text COLLATE "C";
+
+-- What is known of a copy stood with each of its addresses. A picture that could not be decoded had the width 0, and how often as its
+-- height.
+CREATE TABLE IF NOT EXISTS media (
+  url text COLLATE "C" PRIMARY KEY,
+  file text COLLATE "C",
+  bytes bigint NOT NULL,
+  reason text,
+  linked_file text,
+  unnamed_since bigint
+);
+ALTER TABLE media ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS width integer, ADD COLUMN IF NOT EXISTS height integer, ADD COLUMN IF NOT EXISTS color text,
+  ADD COLUMN IF NOT EXISTS small text, ADD COLUMN IF NOT EXISTS refused text COLLATE "C";
+CREATE TEMP TABLE former_copies ON COMMIT DROP AS
+  SELECT file, max(bytes) AS bytes, nullif(max(width), 0) AS width, CASE WHEN max(width) > 0 THEN max(height) END AS height,
+    max(color) AS color, max(small) AS small,
+    CASE WHEN max(width) = 0 THEN max(height) ELSE 0 END AS tries
+  FROM media WHERE file IS NOT NULL GROUP BY file;
+ALTER TABLE media DROP COLUMN bytes, DROP COLUMN width, DROP COLUMN height, DROP COLUMN color, DROP COLUMN small;

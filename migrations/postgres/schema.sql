@@ -83,24 +83,29 @@ CREATE TABLE IF NOT EXISTS takedown_marks (
 CREATE TABLE IF NOT EXISTS media (
   url text COLLATE "C" PRIMARY KEY, -- the original address
   file text COLLATE "C", -- the copy, '{sha256}.{extension}'; NULL if it could not be had
-  bytes bigint NOT NULL,
   reason text, -- why there is no copy
   linked_file text, -- the copy that is named in what is served
   unnamed_since bigint, -- derived: since when no record names the address, in seconds since 1970
-  width integer, -- of the copy, in pixels; 0: it cannot be measured; NULL: not measured yet
-  height integer,
-  color text, -- the mean, 'rrggbb'; NULL where the picture lets its background through
-  small text, -- the widths of its small WebP files, such as '480 960'
   refused text COLLATE "C" -- the host, with its scheme, if no fetch was allowed to ask it
 );
 CREATE INDEX IF NOT EXISTS media_by_file ON media (file);
 CREATE INDEX IF NOT EXISTS media_refused ON media (refused) WHERE refused IS NOT NULL;
 CREATE INDEX IF NOT EXISTS media_unlinked ON media (url) WHERE linked_file IS DISTINCT FROM file;
-CREATE INDEX IF NOT EXISTS media_measured ON media (file) WHERE width IS NOT NULL;
-CREATE INDEX IF NOT EXISTS media_unmeasured ON media (file)
-  WHERE coalesce(width, 0) = 0 AND coalesce(height, 0) < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 CREATE INDEX IF NOT EXISTS media_unnamed ON media (url) WHERE unnamed_since IS NOT NULL;
 CREATE INDEX IF NOT EXISTS media_failed ON media (url) WHERE coalesce(file, refused) IS NULL;
+
+-- What pages need to know of a copy, whatever addresses it has.
+CREATE TABLE IF NOT EXISTS copies (
+  file text COLLATE "C" PRIMARY KEY,
+  bytes bigint NOT NULL,
+  width integer, -- in pixels; NULL: not measured
+  height integer,
+  color text, -- the mean, 'rrggbb'; NULL where the picture lets its background through
+  small text, -- the widths of its small WebP files with the start of their hashes, such as '480:0f3a 960:77b1'
+  tries integer NOT NULL DEFAULT 0 -- how often decoding it was begun and came to nothing; after the third time it is left alone
+);
+CREATE INDEX IF NOT EXISTS copies_unmeasured ON copies (file)
+  WHERE width IS NULL AND tries < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 
 -- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
 
@@ -193,7 +198,7 @@ BEGIN
     FROM pg_class, aclexplode(relacl)
     WHERE oid = 'items'::regclass AND privilege_type = 'SELECT' AND grantee <> relowner
   LOOP
-    EXECUTE 'GRANT SELECT ON profiles, items, takedown_salts, takedowns, takedown_marks, media, lists, words, words_of_profiles,
+    EXECUTE 'GRANT SELECT ON profiles, items, takedown_salts, takedowns, takedown_marks, media, copies, lists, words, words_of_profiles,
       media_names, counts, changes, generations, vitrine TO ' || reader;
   END LOOP;
 END $$;

@@ -22,6 +22,7 @@ import { type FetchEnd, finishFetch } from './sql/fetches.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
   type HasFile,
+  noteTry,
   type OriginalState,
   pruneCopies,
   relink,
@@ -29,7 +30,7 @@ import {
   saveOriginals,
   unknownFiles,
 } from './sql/media.ts';
-import type { MeasuredCopy } from './sql/media-statements.ts';
+import type { MeasuredCopy, UndecodedCopy } from './sql/media-statements.ts';
 import { merge } from './sql/merge.ts';
 import { type RemovalCounts, removeUser } from './sql/removal.ts';
 import { repairAll } from './sql/soundness.ts';
@@ -113,7 +114,10 @@ const mediaChanges = (change: StoreAccess['change']) => ({
   saveOriginals: (entries: readonly OriginalState[], mark: string, hasFile: HasFile = () => true) =>
     change((db) => saveOriginals(db, entries, mark, hasFile)),
   /** Remembers what pages need to know of a copy. Returns false if no address has it any more. */
-  saveFacts: (file: string, facts: MeasuredCopy) => change((db) => saveFacts(db, file, facts)),
+  saveFacts: (file: string, facts: MeasuredCopy | UndecodedCopy) =>
+    change((db) => saveFacts(db, file, facts)),
+  /** Notes that a copy is about to be decoded, so that one that ends the process is not tried for ever. */
+  noteTry: (file: string, bytes: number) => change((db) => noteTry(db, file, bytes)),
   /** Forgets addresses that no record has named for `grace` seconds. */
   pruneCopies: (grace: number, onStep?: StepListener) => change((db) => pruneCopies(db, grace, onStep)),
   /** Files that are no known copy, and that no record names under `mediaUrl`. */

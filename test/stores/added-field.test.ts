@@ -92,8 +92,8 @@ test('copies of pictures stay in what is served', async () => {
   executeSql(
     url,
     `UPDATE vitrine SET media_url = 'https://media.example';
-    INSERT INTO media (url, file, bytes, linked_file)
-      SELECT url, id || '.png', 1, id || '.png' FROM (
+    INSERT INTO media (url, file, linked_file)
+      SELECT url, id || '.png', id || '.png' FROM (
         SELECT max(id) AS id, photo AS url FROM posts WHERE photo LIKE 'http%'
         UNION SELECT max(id), avatar FROM portfolio_profiles
         WHERE avatar LIKE 'http%' AND avatar NOT IN (SELECT avatar FROM microblog_profiles))`,

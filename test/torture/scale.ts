@@ -100,9 +100,10 @@ let pictures: ReturnType<typeof startFiles> | undefined;
 
 /** Copies that no record names, measured and linked. */
 const OLDER_COPIES = `
-  INSERT INTO media (url, file, linked_file, bytes, width, height, small)
-  SELECT 'https://older.example.org/' || id || '.jpg', printf('%064x.jpg', id), printf('%064x.jpg', id), 9, 1, 1, ''
-  FROM profiles`;
+  INSERT INTO media (url, file, linked_file)
+  SELECT 'https://older.example.org/' || id || '.jpg', printf('%064x.jpg', id), printf('%064x.jpg', id) FROM profiles;
+  INSERT INTO copies (file, bytes, width, height, small) SELECT file, 9, 1, 1, '' FROM media
+  WHERE true ON CONFLICT DO NOTHING`;
 
 /**
  * A host with ten pictures, beside as many older copies as there are users. The pictures of the others are on a host that is not
@@ -122,7 +123,7 @@ async function fetchArgs(folder: string): Promise<string[]> {
 const PICTURES = ['avatar', 'avatar_large', 'cover_image', 'cover_large', 'photo', 'video_thumbnail'];
 /** A copy of each picture. Only the database knows of them. */
 const COPY_ALL = `
-  INSERT INTO media (url, file, bytes) SELECT url, printf('%064x.gif', row_number() OVER ()), 1 FROM (
+  INSERT INTO media (url, file) SELECT url, printf('%064x.gif', row_number() OVER ()) FROM (
     SELECT value AS url FROM (SELECT record FROM profiles UNION ALL SELECT record FROM items) AS records, json_each(record)
     WHERE key IN ('${PICTURES.join("', '")}') AND value <> '')`;
 

@@ -73,6 +73,7 @@ async function bringTables(client: pg.Client, from: number, onStep: StepListener
 
 /** What the new columns and tables are filled with, beside words; all else is derived. */
 const FILL = `
+  INSERT INTO copies SELECT * FROM former_copies ON CONFLICT DO NOTHING;
   INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
     HAVING count(*) > 0 AND NOT EXISTS (SELECT FROM takedown_marks);
   UPDATE vitrine SET last_run = greatest(last_run, generation)`;

@@ -62,8 +62,8 @@ const MEDIA_URL = select('media url', 'media_url');
 const PICTURES = select(
   'pictures',
   `SELECT json_agg(found) FROM (
-     SELECT DISTINCT ON (file) file, width, height, color, small FROM media
-     WHERE file = ANY($1::text[]) AND width > 0) AS found`,
+     SELECT file, width, height, color, small FROM copies
+     WHERE file = ANY($1::text[]) AND width IS NOT NULL) AS found`,
 );
 const FIRST_USERS = select(
   'first users',

@@ -8,6 +8,7 @@ import { changedUsers, missingOriginals, readFetchStart } from './fetches.ts';
 import { type Copy, type OriginalState, takedownsMark } from './media.ts';
 import {
   copiesAfter,
+  HAS_ADDRESS,
   MEDIA_URL,
   missingCopies,
   originals,
@@ -62,7 +63,7 @@ export function createArchive(adapter: Rows, { toStoreError, findDamage = () => 
     owners: (family: Family, users: readonly string[], items: readonly string[]) =>
       owners(db, family, users, items),
     /** What became of each address that was tried. */
-    media: () => media(db, 'SELECT url, file, bytes, reason, refused FROM media ORDER BY url'),
+    media: () => media(db, ALL_MEDIA),
     /**
      * Some copies behind this name, in the order of names; with `unmeasured` pictures that are to be measured. A long task reads
      * page by page, and holds no transaction.
@@ -150,6 +151,9 @@ function* pages(ids: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000);
 }
 
+const ALL_MEDIA = `
+  SELECT url, media.file, bytes, reason, refused FROM media LEFT JOIN copies ON copies.file = media.file ORDER BY url`;
+
 async function* media({ rows }: Rows, query: string): AsyncGenerator<OriginalState> {
   type Row = [url: string, file: Text, bytes: Text, reason: Text, refused: Text];
   type Text = string | null;
@@ -168,13 +172,18 @@ const COPIES_AT_ONCE = 500;
 async function copies({ rows }: Rows, after: string, unmeasured: boolean): Promise<Copy[]> {
   if (!/^[\w.-]*$/.test(after)) throw new Error('not the name of a copy');
   const found: Copy[] = [];
-  type Known = [width: string | null, height: string | null, small: string | null];
-  type Row = [file: string, url: string, bytes: string, ...Known];
+  type Row = [
+    file: string,
+    url: string,
+    bytes: string,
+    width: string | null,
+    small: string | null,
+    tries: string,
+  ];
   for await (const row of rows<Row>(copiesAfter(after, COPIES_AT_ONCE, unmeasured))) {
-    const [file, url, bytes, width, height, small] = row;
-    const isMeasured = Number(width) > 0;
-    const failedDecodes = isMeasured ? 0 : Number(height);
-    found.push({ file, url, bytes: Number(bytes), isMeasured, failedDecodes, small: readSmall(small) });
+    const [file, url, bytes, width, small, tries] = row;
+    const facts = { isMeasured: width !== null, failedDecodes: Number(tries), small: readSmall(small) };
+    found.push({ file, url, bytes: Number(bytes), ...facts });
   }
   return found;
 }
@@ -190,7 +199,7 @@ async function* missing({ rows, member: sqlOf }: Rows) {
 
 const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)
-  FROM (SELECT DISTINCT file, bytes FROM media WHERE file IS NOT NULL) AS files`;
+  FROM copies WHERE ${HAS_ADDRESS}`;
 
 async function mediaSummary(db: Rows): Promise<MediaSummary> {
   const [copies, files, bytes] = await firstRow(db, SUM_OF_COPIES);

@@ -48,7 +48,7 @@ export async function changedUsers(db: Rows, since: number): Promise<ReadonlyMap
 
 /** The addresses that were tried before, have no copy, and are still named. The condition is that of an index. */
 export const missingOriginals = (files: boolean) => `
-  SELECT url, file, bytes, reason, refused FROM media WHERE coalesce(file, refused) IS NULL AND EXISTS (
+  SELECT url, file, 0, reason, refused FROM media WHERE coalesce(file, refused) IS NULL AND EXISTS (
     SELECT 1 FROM media_names WHERE media_names.url = media.url${files ? '' : ' AND is_file = 0'})`;
 
 export interface FetchEnd {

@@ -35,8 +35,8 @@ const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'
 export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql, seconds: string) =>
   copiedMembers(kind).map(
     (name) => `
-    INSERT INTO media (url, file, bytes, linked_file, width, height, color, small, unnamed_since)
-    SELECT DISTINCT found.url, file, bytes, file, width, height, color, small, ${seconds}
+    INSERT INTO media (url, file, linked_file, unnamed_since)
+    SELECT DISTINCT found.url, file, file, ${seconds}
     FROM (SELECT ${member(name)} AS url FROM staged WHERE kind = ${kindCode}) AS found CROSS JOIN vitrine CROSS JOIN media
     WHERE file = substr(found.url, length(media_url) + 2) AND found.url = media_url || '/' || file
     ON CONFLICT DO NOTHING`,
@@ -55,13 +55,16 @@ export const selectMember = (kind: KindName, name: string, member: MemberSql, us
   }`;
 
 /** As the index has it: pictures that are to be measured. */
-const IS_UNMEASURED = `coalesce(width, 0) = 0 AND coalesce(height, 0) < 3
+const IS_UNMEASURED = `width IS NULL AND tries < 3
   AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif')`;
 
-/** Copies behind this name, in the order of names: file, address, size, width and height, widths of small pictures. */
+/** Copies behind this name, in the order of names: file, address, size, width, small pictures, and how often it was tried. */
 export const copiesAfter = (name: string, limit: number, unmeasured: boolean) => `
-  SELECT file, min(url), max(bytes), max(width), max(height), max(small) FROM media
-  WHERE file > '${name}'${unmeasured ? ` AND ${IS_UNMEASURED}` : ''} GROUP BY file ORDER BY file LIMIT ${limit}`;
+  SELECT file, (SELECT min(url) FROM media WHERE media.file = copies.file), bytes, width, small, tries FROM copies
+  WHERE file > '${name}'${unmeasured ? ` AND ${IS_UNMEASURED}` : ''} AND ${HAS_ADDRESS} ORDER BY file LIMIT ${limit}`;
+
+/** Whether a copy still has an address. */
+export const HAS_ADDRESS = 'EXISTS (SELECT 1 FROM media WHERE media.file = copies.file)';
 
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 
@@ -94,12 +97,12 @@ export function originals(member: MemberSql, files: boolean, users?: UsersOfFami
     ),
   );
   return `
-    SELECT found.url, file, bytes, reason, refused
+    SELECT found.url, media.file, bytes, reason, refused
     FROM (${named.map((query) => `SELECT url FROM (${query}) AS one`).join(' UNION ')}) AS found
-    LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`;
+    LEFT JOIN media ON media.url = found.url LEFT JOIN copies ON copies.file = media.file WHERE found.url <> ''`;
 }
 
-// What pages need to know of a copy of a picture, as it stands in the rows of `media`.
+// What pages need to know of a copy of a picture, as it stands in the rows of `copies`.
 
 /** What pages need to know of a copy. */
 export interface CopyFacts {
@@ -123,13 +126,10 @@ export interface MeasuredCopy extends Omit<CopyFacts, 'small'> {
   readonly small: readonly SmallPicture[];
 }
 
-/** What is stored of a copy that could not be decoded so many times: width 0 hides it from pages, its height is the number. */
-export const undecoded = (times: number): MeasuredCopy => ({
-  width: 0,
-  height: times,
-  color: null,
-  small: [],
-});
+/** A copy that could not be decoded so many times. Pages do not know its size. */
+export interface UndecodedCopy {
+  readonly failedDecodes: number;
+}
 
 export interface FactsRow extends Omit<CopyFacts, 'small'> {
   readonly file: string;

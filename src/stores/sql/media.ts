@@ -5,7 +5,14 @@ import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { derive, touch } from './derive.ts';
 import { beginNames, seconds, whoNames } from './media-names.ts';
-import { MEDIA_URL, type MeasuredCopy, type SmallPicture, writeSmall } from './media-statements.ts';
+import {
+  HAS_ADDRESS,
+  MEDIA_URL,
+  type MeasuredCopy,
+  type SmallPicture,
+  type UndecodedCopy,
+  writeSmall,
+} from './media-statements.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { NEWEST_MARK } from './takedowns.ts';
 
@@ -18,7 +25,7 @@ export interface OriginalState {
   /** The host, with its scheme, if it was not named. */
   readonly refused?: string | undefined;
   /** What pages need to know of the copy, if it was measured. */
-  readonly facts?: MeasuredCopy | undefined;
+  readonly facts?: MeasuredCopy | UndecodedCopy | undefined;
 }
 
 /** A copy, with one of its addresses. */
@@ -27,7 +34,7 @@ export interface Copy {
   readonly url: string;
   readonly bytes: number;
   readonly isMeasured: boolean;
-  /** How often it could not be decoded. */
+  /** How often decoding it came to nothing. */
   readonly failedDecodes: number;
   readonly small: readonly SmallPicture[];
 }
@@ -40,23 +47,18 @@ export interface PrunedCopies {
 }
 
 /**
- * $1 is the original address, $2 the copy, $3 its size, $4 why there is none, and $5 the host that was refused. A refused host
- * stays until a whole run has looked at everything. A failure does not replace a copy, which may lie in another folder than was given.
+ * $1 is the original address, $2 the copy, $3 why there is none, and $4 the host that was refused. A refused host stays until a
+ * whole run has looked at everything. A failure does not replace a copy, which may lie in another folder than was given.
  */
 const save = (db: SqlAdapter) => `
-  INSERT INTO media (url, file, bytes, reason, refused, unnamed_since)
-  VALUES ($1, nullif($2, ''), $3, nullif($4, ''), nullif($5, ''),
+  INSERT INTO media (url, file, reason, refused, unnamed_since)
+  VALUES ($1, nullif($2, ''), nullif($3, ''), nullif($4, ''),
     CASE WHEN NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = $1) THEN ${seconds(db)} END)
-  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
-    refused = coalesce(excluded.refused, media.refused),
-    ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, reason = excluded.reason,
+    refused = coalesce(excluded.refused, media.refused)
   WHERE media.file IS NULL OR excluded.file IS NOT NULL`;
 
-/** What is known of a copy goes for each of its addresses. */
-const SHARE_FACTS = `
-  UPDATE media SET (width, height, color, small) = (
-    SELECT width, height, color, small FROM media AS other WHERE other.file = $2 AND other.width IS NOT NULL LIMIT 1)
-  WHERE url = $1 AND width IS NULL`;
+const SAVE_COPY = 'INSERT INTO copies (file, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING';
 
 export type HasFile = (name: string) => boolean;
 
@@ -76,10 +78,10 @@ export async function saveOriginals(
   for (const entry of entries) {
     const isGone = entry.file !== null && !hasFile(entry.file);
     const { url, file, bytes, reason, refused, facts } = isGone ? withoutFile(entry) : entry;
-    await db.run(save(db), [url, file ?? '', String(bytes), reason ?? '', refused ?? '']);
+    await db.run(save(db), [url, file ?? '', reason ?? '', refused ?? '']);
     if (file === null) continue;
+    await db.run(SAVE_COPY, [file, String(bytes)]);
     if (facts !== undefined) await saveFacts(db, file, facts);
-    else await db.run(SHARE_FACTS, [url, file]);
   }
   return true;
 }
@@ -91,22 +93,39 @@ const noteFacts = (family: Family) => `
   WHERE generation > 0 AND family = '${family}' AND profiles.id = users.id
   ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation`;
 
-const IS_OTHER = `file = $1 AND linked_file IS NOT NULL
-  AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4)`;
+const IS_OTHER = `file = $1 AND linked_file IS NOT NULL AND EXISTS (
+  SELECT 1 FROM copies WHERE copies.file = media.file
+  AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4))`;
 
 const SAVE_FACTS = `
-  UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
+  UPDATE copies SET width = $2, height = $3, color = nullif($4, ''), small = $5, tries = 0
+  WHERE file = $1 AND ${HAS_ADDRESS}`;
+const SAVE_FAILURE = `
+  UPDATE copies SET width = NULL, height = NULL, color = NULL, small = NULL, tries = $2 WHERE file = $1 AND ${HAS_ADDRESS}`;
 
+/** False if no address has the copy any more. */
 export async function saveFacts(
   db: SqlAdapter,
   file: string,
-  { width, height, color, small }: MeasuredCopy,
+  facts: MeasuredCopy | UndecodedCopy,
 ): Promise<boolean> {
-  const seen = [file, String(width), color ?? '', writeSmall(small)];
-  for (const family of FAMILIES) await db.run(noteFacts(family), seen);
-  const facts = [file, String(width), String(height), color ?? '', writeSmall(small)];
-  return (await db.run(SAVE_FACTS, facts)) > 0;
+  if ('failedDecodes' in facts) return (await db.run(SAVE_FAILURE, [file, String(facts.failedDecodes)])) > 0;
+  const { width, height, color, small } = facts;
+  const shown = [file, String(width), color ?? '', writeSmall(small)];
+  for (const family of FAMILIES) await db.run(noteFacts(family), shown);
+  const values = [file, String(width), String(height), color ?? '', writeSmall(small)];
+  return (await db.run(SAVE_FACTS, values)) > 0;
 }
+
+/**
+ * Notes that a copy is about to be decoded: one that ends the process is left alone after the third time. It may have no address
+ * yet. Facts that are saved later take the note back.
+ */
+export const noteTry = async (db: SqlAdapter, file: string, bytes: number): Promise<void> =>
+  void (await db.run(
+    `INSERT INTO copies (file, bytes, tries) VALUES ($1, $2, 1) ON CONFLICT (file) DO UPDATE SET tries = copies.tries + 1`,
+    [file, String(bytes)],
+  ));
 
 export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK))[0] ?? '';
 
@@ -142,6 +161,7 @@ export async function relink(
 export async function pruneCopies(db: SqlAdapter, grace: number, onStep = noStep): Promise<PrunedCopies> {
   onStep('forgetting copies that no record names');
   const forgotten = await db.run(`DELETE FROM media WHERE unnamed_since <= ${seconds(db)} - ${grace}`);
+  await db.run(`DELETE FROM copies WHERE NOT ${HAS_ADDRESS}`);
   return {
     forgotten,
     waiting: await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL'),

@@ -41,5 +41,8 @@ async function removeCopies(db: SqlAdapter, removeFiles: RemoveFiles): Promise<n
         SELECT 1 FROM media WHERE media.file = gone.file AND unnamed_since IS NULL)`),
   );
   await removeFiles(files.map(([file]) => file));
+  await db.run(`
+    DELETE FROM copies WHERE file IN (SELECT file FROM media WHERE url IN (SELECT url FROM named_urls)) AND NOT EXISTS (
+      SELECT 1 FROM media WHERE media.file = copies.file AND url NOT IN (SELECT url FROM named_urls))`);
   return await db.run('DELETE FROM media WHERE url IN (SELECT url FROM named_urls)');
 }

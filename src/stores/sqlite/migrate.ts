@@ -76,6 +76,7 @@ const KEPT = [
   'profiles',
   'items',
   'media',
+  'copies',
   'takedown_salts',
   'takedowns',
   'takedown_marks',
@@ -84,7 +85,12 @@ const KEPT = [
 ];
 
 const FORMER_TABLES = ['takedowns_forgotten', 'list_names', 'unswept', 'media_doubts'];
-const FORMER_COLUMNS = { profiles: ['packed'], vitrine: ['measured', 'swept_schema'] };
+const FORMER_INDEXES = ['profiles_unpacked', 'media_measured', 'media_unmeasured'];
+const FORMER_COLUMNS = {
+  profiles: ['packed'],
+  vitrine: ['measured', 'swept_schema'],
+  media: ['bytes', 'width', 'height', 'color', 'small'],
+};
 
 /** What the new columns and tables are filled with; all else is derived. */
 const FILL = `
@@ -92,6 +98,16 @@ const FILL = `
   INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
     HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM takedown_marks);
   UPDATE vitrine SET last_run = max(last_run, generation)`;
+/**
+ * What is known of a copy stood with each of its addresses. A picture that could not be decoded had the width 0, and how often as
+ * its height.
+ */
+const FILL_COPIES = `
+  INSERT INTO copies SELECT file, max(bytes), nullif(max(width), 0), iif(max(width) > 0, max(height), NULL), max(color), max(small),
+    iif(max(width) = 0, max(height), 0) FROM media WHERE file IS NOT NULL GROUP BY file`;
+/** Before pictures were measured. */
+const FILL_UNMEASURED = `
+  INSERT INTO copies (file, bytes) SELECT file, max(bytes) FROM media WHERE file IS NOT NULL GROUP BY file`;
 /** Earlier versions have left deleted data in a file. */
 const HOLDS_TRACES = 'UPDATE vitrine SET holds_traces = min(generation, 1)';
 /** Who was noted as changed is gone: subscribers are told of everything. */
@@ -145,6 +161,8 @@ function bringTables(db: Database): void {
   }
   now.close();
   db.exec(FILL);
+  if (has(db, 'media', 'bytes')) db.exec(has(db, 'media', 'width') ? FILL_COPIES : FILL_UNMEASURED);
+  dropFormerColumns(db);
   if (former.hadTraces) db.exec(HOLDS_TRACES);
   if (former.changes !== inOrder(columnsOf(db, 'changes'))) db.exec(FORGET);
 }
@@ -154,7 +172,10 @@ function dropFormer(db: Database): void {
   const triggers = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck();
   for (const name of triggers.all()) db.exec(`DROP TRIGGER ${name}`);
   for (const table of FORMER_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`);
-  db.exec('DROP INDEX IF EXISTS profiles_unpacked');
+  for (const index of FORMER_INDEXES) db.exec(`DROP INDEX IF EXISTS ${index}`);
+}
+
+function dropFormerColumns(db: Database): void {
   for (const [table, columns] of Object.entries(FORMER_COLUMNS))
     for (const column of columns)
       if (has(db, table, column)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);

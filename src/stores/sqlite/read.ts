@@ -93,8 +93,8 @@ const SEARCH = `${ENTRY} FROM (${selectFound(['+?1', '?2', '?3', '?4 + 0'])}) AS
   WHERE profiles.family = +?1 AND profiles.id = found.id ORDER BY word, found.id`;
 
 const PICTURES = `
-  SELECT file, width, height, color, small FROM media
-  WHERE file IN (SELECT value FROM json_each(?)) AND width > 0 GROUP BY file`;
+  SELECT file, width, height, color, small FROM copies
+  WHERE file IN (SELECT value FROM json_each(?)) AND width IS NOT NULL`;
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns

@@ -117,6 +117,7 @@ const TABLES = {
   lists: ['family', 'owner', 'collection'],
   words: ['family', 'word', 'id'],
   media: ['url'],
+  copies: ['file'],
   media_names: ['url', 'kind', 'id', 'is_file'],
   counts: ['kind'],
 };

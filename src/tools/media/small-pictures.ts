@@ -4,7 +4,7 @@ import { smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Copy } from '../../stores/sql/media.ts';
-import { type MeasuredCopy, undecoded } from '../../stores/sql/media-statements.ts';
+import type { MeasuredCopy, UndecodedCopy } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
 import type { Run } from '../remote/each.ts';
 import type { RunReport } from '../remote/run-report.ts';
@@ -49,7 +49,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     return loading;
   }
 
-  async function measure(copy: MeasurableCopy): Promise<MeasuredCopy | undefined> {
+  async function measure(copy: MeasurableCopy): Promise<MeasuredCopy | UndecodedCopy | undefined> {
     const shrink = await load();
     if (shrink === undefined || run.stopped() !== undefined) return undefined;
     const { file, url, bytes, failedDecodes } = copy;
@@ -64,7 +64,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
         const reason = brief(error.message, LONGEST_SHOWN);
         report.fault(`${brief(url, LONGEST_SHOWN)}: no small pictures: ${reason}`);
         failed.add(file);
-        return undecoded(failedDecodes + 1);
+        return { failedDecodes: failedDecodes + 1 };
       }
       if (!(error instanceof OutputError)) throw error;
       run.stop(`given up: ${error.message}`);
@@ -74,7 +74,7 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
 
   return {
     /** Makes the small pictures of a copy. Undefined if that cannot be done in this run, or if it can have none. */
-    measure(copy: MeasurableCopy): Promise<MeasuredCopy | undefined> {
+    measure(copy: MeasurableCopy): Promise<MeasuredCopy | UndecodedCopy | undefined> {
       if (!RASTER.test(copy.file)) return Promise.resolve(undefined);
       const measured = last.then(() => measure(copy));
       last = measured.catch(() => {});

@@ -147,8 +147,8 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   test('a takedown reads the copies of its user, and not those of others', async () => {
     const { database, url } = await imported(2 * USERS);
     await cluster.primary.sql(
-      `INSERT INTO media (url, file, bytes)
-       SELECT record::json ->> 'avatar', encode(sha256(record::bytea), 'hex') || '.jpg', 1 FROM profiles`,
+      `INSERT INTO media (url, file)
+       SELECT record::json ->> 'avatar', encode(sha256(record::bytea), 'hex') || '.jpg' FROM profiles`,
       database,
     );
     const takeDownWithCopies = async (value: string) => {

@@ -52,3 +52,14 @@ test('subscribers are told of everything after a migration that leaves no change
   await using archive = await openArchive(path);
   expect(await archive.changes(7)).toMatchObject({ changes: 'everything' });
 });
+
+test('what an older file knows of copies stays, once for each copy', async () => {
+  const path = newPath();
+  copyFileSync(fixture('older/schema-17.db'), path);
+  await (await openWriter(path)).close();
+  await using archive = await openArchive(path);
+  const [first, second] = await archive.copies('');
+  expect(first).toMatchObject({ bytes: 1000, isMeasured: true, small: [{ width: 480, hash: 'abcd' }] });
+  expect(second).toMatchObject({ bytes: 1000, isMeasured: false, failedDecodes: 2 });
+  expect(await archive.mediaSummary()).toEqual({ copies: 3, files: 2, bytes: 2000 });
+});
