@@ -54,7 +54,7 @@ export const vitrine: FastifyPluginAsync<VitrineOptions> = async function vitrin
   if (app.prefix !== '') app.register(async (others) => refuseOthers(others));
 };
 
-// biome-ignore lint/style/noDefaultExport: `app.register(import('vitrine'))` and programs that load plugins by name need it
+// biome-ignore lint/style/noDefaultExport: plugins of Fastify have one, and programs load them by their names
 export default vitrine;
 
 /** Fastify refuses to register it in other versions. Its tests pass with 6.0.0-alpha.4. */
