@@ -39,7 +39,7 @@ For a list of users, standard output has the addresses that caches may still ans
 ${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --users gone.txt >> addresses.txt', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
 const RESULT =
-  '`users`, `items`, `pictures`, the `states` of what was named, `addresses` to purge, `undone` or `takedowns`. Of a list, the users that were `removed`, `unknown` and `known`, and the `invalid` lines';
+  '`users`, `items`, `pictures`, the `states` of what was named, `addresses` to purge, `behind`, the hosts of PostgreSQL that do not have it yet, `undone` or `takedowns`. Of a list, the users that were `removed`, `unknown` and `known`, and the `invalid` lines';
 
 export const command = (context: CommandContext) =>
   createCommand('takedown', RESULT, ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
@@ -75,7 +75,7 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
 
   const { createTakedownRun, removedLine, takeDownList } = await import('../tools/takedown/take-down.ts');
   const mediaDir = chooseMediaDir(database, settings, context);
-  const run = { writer, mediaDir, config: readNotifyConfig(context), ...context };
+  const run = { writer, database, mediaDir, config: readNotifyConfig(context), ...context };
   if (file !== undefined) {
     context.keepStdoutForData();
     context.handleOutputErrors();
@@ -90,13 +90,14 @@ async function runTakedown(args: string[], flags: TakedownFlags, context: Comman
   // There is a state for each subject.
   const lines = subjects.map(({ shown }, index) => STATES[states[index] as TakedownState](shown));
   if (adopted !== undefined) lines.push(`took over ${counted(withoutIds(adopted).length, 'takedown')}`);
-  const { pictures, notes, failure } = await removal.cleanUp();
+  const { pictures, behind, notes, failure } = await removal.cleanUp();
   const result = {
     ...(adopted === undefined ? { states } : { takedowns: withoutIds(adopted).length }),
     users,
     items,
     pictures,
     addresses,
+    behind,
   };
   context.report({ summary: [...lines, removedLine(result), ...notes].join('\n'), result, failure });
 }

@@ -80,6 +80,10 @@ export async function migrateDatabase(
   return (await import('./postgres/write.ts')).migrateDatabase(url, onStep);
 }
 
+/** After a takedown: waits for all hosts of a URL, and names those that do not have it yet. A file is one host. */
+export const findHostsBehind = async (url: string): Promise<readonly string[]> =>
+  isPostgresUrl(url) ? (await import('./postgres/find-behind.ts')).findBehind(url) : [];
+
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string): Promise<number> {
   await using writer = await openWriter(url, { mustExist: true });

@@ -38,6 +38,8 @@ export interface HostState {
   /** How many seconds its data is older than the newest, by the times of the imports. */
   readonly lag: number;
   readonly writable: boolean;
+  /** Of a standby: how many seconds ago the newest change that it shows was made, while it has received more. */
+  readonly replayLag: number;
 }
 
 /** A user in a list of users. */

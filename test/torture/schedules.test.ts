@@ -191,7 +191,7 @@ test('choice of PostgreSQL hosts: answers never go back in time, and reach the n
     };
     await Promise.all([ask(), ask(), ask(), happen(), wait()]);
     for (const what of ['return', 'follow']) for (const nth of databases.keys()) strike(databases, what, nth);
-    for (let nth = 0; nth < 20; nth++) {
+    for (let nth = 0; nth < 60; nth++) {
       await step('time');
       vi.advanceTimersByTime(50);
     }

@@ -157,13 +157,19 @@ export const METRICS: readonly Metric[] = [
     read: (sources) => hostSamples(sources, ({ lag }) => lag),
     alert: {
       name: 'VitrinePostgresBehind',
-      expr: 'vitrine_postgres_lag_seconds > 0',
+      expr: 'vitrine_postgres_lag_seconds > 0 or vitrine_postgres_replay_lag_seconds > 60',
       for: '5m',
       severity: 'warning',
-      symptom: 'A standby gets no lookups, since its data is older.',
+      symptom: 'A standby has older data. It gets no lookups, unless it is the only host.',
       cause: 'Replication is slow or has stopped.',
       command: 'SELECT * FROM pg_stat_replication on the primary',
     },
+  },
+  {
+    name: 'vitrine_postgres_replay_lag_seconds',
+    type: 'gauge',
+    help: 'Of a standby: how old the newest change is that it shows, while it has received more. 0 if it shows all of it.',
+    read: (sources) => hostSamples(sources, ({ replayLag }) => replayLag),
   },
   {
     name: 'vitrine_postgres_writable',

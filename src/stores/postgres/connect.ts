@@ -4,8 +4,9 @@ import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
 import { FOR_COMMANDS, firstValue, queryRows } from './dialect.ts';
-import { toStoreError } from './errors.ts';
-import { refuseOtherContents, refuseUnfit } from './migrate.ts';
+import { NO_TURN, toStoreError } from './errors.ts';
+import { refuseOtherContents, refuseUnfit, refuseUnusable } from './migrate.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface HostConnection {
   readonly client: pg.Client;
@@ -92,9 +93,12 @@ async function connect(address: PostgresAddress, where: HostAddress, mustWrite: 
   client.on('error', () => {});
   return await closeIfFailed({ client, name: hostName(where) }, async ({ name }) => {
     await client.connect();
-    if (mustWrite && (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't')
+    const first = firstValue(client, 'SELECT pg_is_in_recovery()');
+    const isStandby = await withTimeout(address.connectTimeout, first, NO_TURN);
+    if (mustWrite && isStandby === 't')
       throw new StoreError(`The database at ${name} is a standby, which cannot be written.`);
     const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
+    if (isEmpty) await refuseUnusable(name, (text) => queryRows(client, text));
     const generation = isEmpty
       ? -1
       : Number((await firstValue(client, 'SELECT generation FROM vitrine')) ?? -1);

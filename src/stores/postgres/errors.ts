@@ -2,6 +2,9 @@
 import { errorCode, errorMessage } from '../../records/thrown.ts';
 import { StoreError, UnavailableError } from '../errors.ts';
 
+/** The code of a first query that had to wait: a pooler lets clients in, and their queries when it has a connection to spare. */
+export const NO_TURN = 'NO_TURN';
+
 /** By SQLSTATE or system code. */
 const BY_CODE: Record<string, string> = {
   ECONNREFUSED: 'refuses connections',
@@ -9,6 +12,7 @@ const BY_CODE: Record<string, string> = {
   ENOTFOUND: 'has an unknown host name',
   EAI_AGAIN: 'has a host name that cannot be looked up now',
   ETIMEDOUT: 'does not answer',
+  [NO_TURN]: 'lets no query in: all connections of its pooler, such as PgBouncer, may be in use',
   CERT_HAS_EXPIRED: 'has an expired certificate',
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another host name',
   '28000': 'does not let this user in',
@@ -56,6 +60,13 @@ function describeMissingTable(message: string): string {
 /** Whether the settings are wrong, so that waiting does not help. */
 export const isLasting = (error: unknown) =>
   ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(errorCode(error));
+
+/** The code of a query that its server has cancelled. */
+export const CANCELLED = '57014';
+
+/** Whether a lookup took too long: the server has cancelled it, or it waited in vain for others that take long. */
+export const isSlow = (error: unknown) =>
+  errorCode(error) === CANCELLED || NO_FREE_CONNECTION.test(errorMessage(error));
 
 /** Whether only the query failed, by a conflict on a standby for example, or no connection could be had for it. */
 export const isQueryError = (error: unknown) =>

@@ -6,20 +6,17 @@ import { StoreError, UnavailableError } from '../errors.ts';
 import type { HostState, StoreListener } from '../reader.ts';
 import { noRow } from '../sql/migrations.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
-import { isLasting, toStoreError } from './errors.ts';
-import { createHost, type Host } from './host.ts';
+import { isLasting, isSlow, toStoreError } from './errors.ts';
+import { createHost, type Host, timeOf } from './host.ts';
 import { createReadPool } from './pool.ts';
 
-/** How long lookups wait for a host that can be read from. Less than a second, so that they do not count as slow. */
+/** How long a lookup may take, also one that waits for a host. Less than a second, so that it does not count as slow. */
 const WAIT_MS = 900;
 const PAUSE_MS = 20;
 /** How long the start waits for the other hosts when one answers. */
 const START_MS = 600;
 
 const EMPTY = 'Nothing was imported into the database yet: run `vitrine import`.';
-const BEHIND =
-  'The databases that answer are behind what was served before: they have to catch up. After a backup was restored, ' +
-  'restart the servers.';
 
 export type Hosts = Awaited<ReturnType<typeof openHosts>>;
 
@@ -27,17 +24,20 @@ export type Hosts = Awaited<ReturnType<typeof openHosts>>;
 export async function openHosts(
   url: string,
   observe: StoreListener,
-  { createPool = createReadPool, pause = delay } = {},
+  { createPool = createReadPool, pause = delay, waitMs = WAIT_MS } = {},
 ) {
   let started = false;
   const firstUp = Promise.withResolvers<void>();
   const address = parsePostgresUrl(url);
   const report = createReports(observe);
-  const hosts = address.hosts.map((where) => createHost(address, where, onPoll, createPool));
-  const choice = createChoice(hosts, () => {
+  const servedMark = () => choice.mark();
+  const hosts = address.hosts.map((where) =>
+    createHost({ address, where, onPoll, createPool, waitMs, servedMark }),
+  );
+  const choice = createChoice(hosts, waitMs, () => {
     if (started) observe({ type: 'data-changed', message: 'the data changed' });
   });
-  const warning = () => warnOfPrimaries(hosts);
+  const warning = () => warnOfPrimaries(hosts) ?? warnOfStandbys(hosts, choice.newest());
   const close = async () => void (await Promise.all(hosts.map((host) => host.close())));
 
   function onPoll(host: Host, wasUp: boolean | undefined): void {
@@ -61,7 +61,7 @@ export async function openHosts(
     refusal: choice.refusal,
     states: () => hosts.map((host) => state(host, choice.newest())),
     /** The first row of a query; its first column must be the generation. */
-    read: (query: pg.QueryConfig) => read(choice, query, pause),
+    read: (query: pg.QueryConfig) => read({ choice, query, pause, waitMs }),
     close,
   };
 }
@@ -80,6 +80,25 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
   return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
 }
 
+/** A standby may be later than this by the load of its primary. */
+const LATE_SECONDS = 10;
+
+/** While no primary answers, nobody knows whether the standbys have all of it. */
+function warnOfStandbys(hosts: readonly Host[], newest: number): string | undefined {
+  const up = hosts.filter((host) => host.up);
+  if (newest === 0 || up.length === 0 || up.some(({ writable }) => writable)) return undefined;
+  const late = up.filter(({ replay }) => replay.isPaused || replay.lag > LATE_SECONDS);
+  const sentences = late.map(({ name, replay }) =>
+    replay.isPaused
+      ? `The standby at ${name} has paused its replay.`
+      : `The standby at ${name} shows changes later than it receives them.`,
+  );
+  const isPrimaryAway = up.length < hosts.length;
+  if (isPrimaryAway) sentences.unshift('No primary answers.');
+  if (sentences.length === 0) return undefined;
+  return `${sentences.join(' ')} What is served is of ${timeOf(newest)}: takedowns since then may not be in force.`;
+}
+
 /** What the log says of a host; `wasUp` is undefined if it said nothing yet. */
 function createReports(observe: StoreListener) {
   let reported: string | undefined;
@@ -94,86 +113,110 @@ function createReports(observe: StoreListener) {
 
 const isCurrent = ({ up, generation }: Host, newest: number) => up === true && generation >= newest;
 
-function state(host: Host, newest: number): HostState {
-  const { name, up = false, generation, writable } = host;
-  // A generation is the time of an import, in microseconds. A host that never answered has none.
+function state({ name, up = false, generation, writable, replay }: Host, newest: number): HostState {
+  // A host that never answered has no generation.
   const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
-  return { name, up, lag, writable };
+  return { name, up, lag, writable, replayLag: replay.lag };
 }
 
 type Choice = ReturnType<typeof createChoice>;
 
-function createChoice(hosts: readonly Host[], onNewer: () => void) {
+function createChoice(hosts: readonly Host[], waitMs: number, onNewer: () => void) {
   let newest = 0;
+  /** Of the last takedown of what is served. */
+  let mark: string | undefined;
   let next = 0;
   /** Since when no host can be read from; undefined while one can. */
-  let lostAt: number | undefined = Number.NEGATIVE_INFINITY;
+  let lost: 'from the start' | number | undefined = 'from the start';
 
   const findCurrent = () => hosts.filter((host) => isCurrent(host, newest));
 
   function fault(): string | undefined {
-    if (!hosts.some(({ up }) => up)) return hosts.map(faultMessage).join(' ');
+    const up = hosts.filter((host) => host.up);
+    if (up.length === 0) return hosts.map(faultMessage).join(' ');
     if (newest === 0) return EMPTY;
-    return findCurrent().length > 0 ? undefined : BEHIND;
+    return findCurrent().length > 0 ? undefined : describeBehind(up);
   }
 
   return {
     newest: () => newest,
+    mark: () => mark,
     fault,
 
     /** To be called when a host went up or down or its generation was read. */
-    update({ generation }: Host): void {
-      const isNewer = generation > newest;
-      newest = Math.max(newest, generation);
-      lostAt = findCurrent().length > 0 ? undefined : (lostAt ?? performance.now());
+    update(host: Host): void {
+      const isNewer = host.generation > newest;
+      newest = Math.max(newest, host.generation);
+      if (isCurrent(host, newest)) mark = host.mark ?? mark;
+      lost = findCurrent().length > 0 ? undefined : (lost ?? performance.now());
       if (isNewer) onNewer();
     },
 
-    /** The hosts with the newest data in turn. */
-    choose(tried: ReadonlySet<Host>): Host | undefined {
+    /** The hosts with the newest data that were not tried yet, from another one each time. */
+    choose(tried: ReadonlySet<Host>): { readonly host: Host; readonly untried: number } | undefined {
       const untried = findCurrent().filter((host) => !tried.has(host));
-      return untried[next++ % untried.length];
+      const host = untried[next % Math.max(untried.length, 1)];
+      next++;
+      return host && { host, untried: untried.length };
     },
 
-    isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
+    isLost: () => lost === 'from the start' || (lost !== undefined && performance.now() - lost > waitMs),
 
     refusal(failure?: StoreError): StoreError {
       const message = fault();
       if (message === undefined && failure !== undefined) return failure;
-      return new UnavailableError(message ?? BEHIND);
+      return new UnavailableError(message ?? describeBehind(hosts));
     },
   };
 }
 
-async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay): Promise<TextRow> {
+/** The sentence stays true if a failover or a restored backup has lost the rest. */
+function describeBehind(hosts: readonly Host[]): string {
+  const newest = Math.max(...hosts.map(({ generation }) => generation));
+  return (
+    `The databases that answer are behind what was served before: they have the data of ${timeOf(newest)}, and have to catch up. ` +
+    'After a failover or a restored backup, takedowns since then may be lost. Repeat them first, then restart the servers.'
+  );
+}
+
+interface Reading {
+  readonly choice: Choice;
+  readonly query: pg.QueryConfig;
+  readonly pause: typeof delay;
+  readonly waitMs: number;
+}
+
+async function read({ choice, query, pause, waitMs }: Reading): Promise<TextRow> {
   const tried = new Set<Host>();
-  const deadline = performance.now() + WAIT_MS;
+  const deadline = performance.now() + waitMs;
   let failure: StoreError | undefined;
   for (;;) {
-    const host = choice.choose(tried) ?? (await waitForHost());
+    const { host, untried } = choice.choose(tried) ?? (await waitForHost());
     tried.add(host);
     try {
-      const [row] = await host.query(query);
+      // The hosts that can be asked share the time.
+      const limit = Math.max(deadline - performance.now(), PAUSE_MS) / untried;
+      const [row] = await host.query(query, limit);
       if (row === undefined) throw noRow(`The database at ${host.name}`);
       const generation = Number(row[0]);
-      // A query that began before others says nothing of what the host has now.
-      host.generation = Math.max(host.generation, generation);
-      choice.update(host);
-      if (generation >= choice.newest()) return row;
+      // Whether it has the takedowns of what was served before, its poll finds out.
+      if (generation > host.generation) await host.confirm(generation);
+      if (host.up && generation >= choice.newest()) return row;
     } catch (error) {
-      failure = toStoreError(host.name, error);
+      // The last try has less time than what failed before.
+      if (failure === undefined || !isSlow(error)) failure = toStoreError(host.name, error);
       host.failed(error);
     }
   }
 
   /** Then hosts that failed are tried again. It fails at once if all have been down for longer. */
-  async function waitForHost(): Promise<Host> {
+  async function waitForHost() {
     for (;;) {
       if (choice.isLost() || performance.now() > deadline) throw choice.refusal(failure);
       await pause(PAUSE_MS);
       tried.clear();
-      const host = choice.choose(tried);
-      if (host !== undefined) return host;
+      const chosen = choice.choose(tried);
+      if (chosen !== undefined) return chosen;
     }
   }
 }

@@ -20,7 +20,7 @@ import {
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { findWrongWords } from '../sql/word-statements.ts';
 import { noStep, type StepListener } from '../steps.ts';
-import { FOR_COMMANDS, firstValue, inTransaction, sqlAdapter } from './dialect.ts';
+import { FOR_COMMANDS, firstValue, inTransaction, queryRows, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -36,6 +36,41 @@ export async function refuseOtherContents(
 ): Promise<void> {
   const [[shape = null] = []] = await query(SHAPE);
   if (shape !== null) refuseOtherShape(database, shape);
+}
+
+/** Throws if there are tables of ours that the role does not see, since it may not use their schema. */
+export async function refuseUnusable(
+  name: string,
+  query: (text: string) => Promise<TextRow[]>,
+): Promise<void> {
+  const [[schema] = []] = await query(UNUSABLE);
+  if (schema != null)
+    throw new StoreError(
+      `The database at ${name} does not let this role use the schema ${schema}: GRANT USAGE ON SCHEMA ${schema} TO it.`,
+    );
+}
+
+const UNUSABLE = `
+  SELECT relnamespace::regnamespace::text FROM pg_class
+  WHERE relname = 'vitrine' AND relkind = 'r' AND NOT has_schema_privilege(relnamespace, 'USAGE')`;
+
+/** What somebody else has made where our tables would go: not what belongs to an extension. */
+const OTHER_TABLES = `
+  SELECT relname FROM pg_class
+  WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+  ORDER BY relname LIMIT 4`;
+
+const TABLES_SHOWN = 3;
+
+/** Our tables are not mixed with those of another program. */
+async function refuseOtherTables(client: pg.Client, name: string): Promise<void> {
+  const found = (await queryRows(client, OTHER_TABLES)).map(([table]) => table);
+  if (found.length === 0) return;
+  const names = [...found.slice(0, TABLES_SHOWN), ...(found.length > TABLES_SHOWN ? ['…'] : [])].join(', ');
+  throw new StoreError(
+    `The database at ${name} has tables of another program (${names}): give Vitrine a database of its own, or a schema by the search_path of its role.`,
+  );
 }
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
@@ -55,6 +90,7 @@ async function migrateLocked(
   const from = await readSchema(client);
   SCHEMA.refuseUnknown(`The database at ${name}`, from);
   if (from === SCHEMA.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
+  if (from === 0) await refuseOtherTables(client, name);
   if (from < SCHEMA.current) await bringTables(client, from, onStep);
   const hasOtherShape = isShapeDue(await readShape(client));
   if (from < SCHEMA.current || hasOtherShape) await reshapeRecords(client);

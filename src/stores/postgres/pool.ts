@@ -4,17 +4,19 @@ import type { HostAddress, PostgresAddress } from '../../config/database-url.ts'
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { clientConfig } from './connect.ts';
 import { firstValue } from './dialect.ts';
+import { CANCELLED } from './errors.ts';
+import { withTimeout } from './with-timeout.ts';
 
 const IDLE_MS = 60_000;
-/** A query that takes longer is cancelled: its client has probably gone. */
-export const STATEMENT_MS = 3000;
 /** How long closing waits for a host that may not respond. */
 const CLOSE_MS = 600;
 
 // Compiling a query takes PostgreSQL up to a second; running it takes milliseconds.
-const SESSION = `-c default_transaction_read_only=on -c statement_timeout=${STATEMENT_MS} -c jit=off`;
+const sessionOptions = (cancelAfter: number) =>
+  `-c default_transaction_read_only=on -c statement_timeout=${cancelAfter} -c jit=off`;
 /** What the session settings do, for one transaction. */
-const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL jit = off`;
+const beginSql = (cancelAfter: number) =>
+  `BEGIN READ ONLY; SET LOCAL statement_timeout = ${cancelAfter}; SET LOCAL jit = off`;
 
 /** Clients behind a pooler that dropped the session settings: nothing that belongs to a session works. */
 const pooled = new WeakSet<pg.ClientBase>();
@@ -25,12 +27,16 @@ async function prepareClient(client: pg.ClientBase): Promise<void> {
   if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') pooled.add(client);
 }
 
-async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
+async function readRows(
+  client: pg.ClientBase,
+  query: pg.QueryConfig,
+  cancelAfter: number,
+): Promise<TextRow[]> {
   const run = async (query: pg.QueryConfig) =>
     (await client.query<TextRow>({ ...query, rowMode: 'array' })).rows;
   if (!pooled.has(client)) return await run(query);
   const [, rows] = await Promise.all([
-    client.query(BEGIN),
+    client.query(beginSql(cancelAfter)),
     // Without a name: the next transaction may reach another server process, which has not prepared it.
     run({ ...query, name: undefined }),
     client.query('COMMIT'),
@@ -40,30 +46,34 @@ async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<T
 
 interface PoolOptions {
   readonly connections: number;
-  /** How long a query may take, in milliseconds. Connecting has a limit of its own, in the URL. */
+  /** How long the server works on a query, in milliseconds: its client has gone by then. */
+  readonly cancelAfter: number;
+  /** How long a query may take. Connecting has a limit of its own, in the URL. */
   readonly answerWithin: number;
 }
 
 export function createReadPool(
   address: PostgresAddress,
   where: HostAddress,
-  { connections, answerWithin }: PoolOptions,
+  { connections, cancelAfter, answerWithin }: PoolOptions,
 ) {
   const options: pg.PoolConfig = {
     ...clientConfig(address, where),
     max: connections,
     idleTimeoutMillis: IDLE_MS,
     pipeline: true,
-    options: SESSION,
+    options: sessionOptions(cancelAfter),
     onConnect: prepareClient,
   };
   const pending = new Set<(error: unknown) => void>();
   let pool = openPool(options);
 
-  async function run(query: pg.QueryConfig): Promise<TextRow[]> {
+  async function run(query: pg.QueryConfig, call: { isOver: boolean }): Promise<TextRow[]> {
     const client = await pool.connect();
     try {
-      return await withTimeout(answerWithin, readRows(client, query));
+      // Under load, queries that nobody waits for any more would hold up all others.
+      if (call.isOver) return [];
+      return await withTimeout(answerWithin, readRows(client, query, cancelAfter));
     } finally {
       // The pool drops the client if its connection broke.
       client.release();
@@ -71,12 +81,17 @@ export function createReadPool(
   }
 
   return {
-    async query(query: pg.QueryConfig): Promise<TextRow[]> {
+    /** Takes no longer than `limit`, in milliseconds, with the wait for a connection. */
+    async query(query: pg.QueryConfig, limit?: number): Promise<TextRow[]> {
       const { promise, reject } = Promise.withResolvers<never>();
       pending.add(reject);
+      const call = { isOver: false };
+      const rows = run(query, call);
       try {
-        return await Promise.race([run(query), promise]);
+        const found = limit === undefined ? rows : withTimeout(limit, rows, CANCELLED);
+        return await Promise.race([found, promise]);
       } finally {
+        call.isOver = true;
         pending.delete(reject);
       }
     },
@@ -94,12 +109,3 @@ export function createReadPool(
 }
 
 const openPool = (options: pg.PoolConfig) => new pg.Pool(options).on('error', () => {});
-
-/** Fails after some time, unless the process itself was too busy to see that the promise was fulfilled. */
-function withTimeout<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }));
-    const timer = setTimeout(() => setImmediate(late), milliseconds);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

@@ -156,9 +156,12 @@ export async function openServed(url: string, observe: StoreListener): Promise<R
   return { ...reader, counts: keepLast(async () => await reader.counts()) };
 }
 
+/** A command waits for tables that are locked: nobody sits before it who would ask again. */
+const COMMAND_MS = 60_000;
+
 /** Opens a database for a few lookups; it may be empty. */
 export async function openReader(url: string): Promise<Reader> {
-  const hosts = await openHosts(url, () => {});
+  const hosts = await openHosts(url, () => {}, { waitMs: COMMAND_MS });
   return createReader(hosts, hosts.read);
 }
 

@@ -86,6 +86,7 @@ async function startLoad({ client, name }: HostConnection, options: LoadOptions)
     },
     finish: (ending = 'commit') => describeErrors(name, () => finish(client, stage, options, ending)),
     async abandon() {
+      await stage.settled();
       // Closes the connection if its transaction cannot be ended.
       await client.query('ROLLBACK').catch(() => client.connection.stream.destroy());
     },
@@ -168,6 +169,8 @@ async function startStage(client: pg.Client) {
       size += row.record.length;
       return size < CHUNK ? undefined : flush();
     },
+    /** Resolves when nothing is being sent, whether it was stored or not. */
+    settled: () => sending.catch(() => {}),
     /** All rows are in the table, or it fails as the first did that could not be stored. */
     async end(): Promise<void> {
       await flush();

@@ -9,6 +9,7 @@ import { counted } from '../../records/printable.ts';
 import { errorMessage } from '../../records/thrown.ts';
 import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../../stores/errors.ts';
+import { findHostsBehind } from '../../stores/open.ts';
 import { type Stdout, writeToStdout } from '../../stores/output.ts';
 import type { Change } from '../../stores/sql/changes.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../../stores/sql/takedowns.ts';
@@ -19,6 +20,8 @@ import { listUsers } from '../remote/user-list.ts';
 
 export interface TakedownRun {
   readonly writer: Writer & { readonly hasSubscribers: boolean };
+  /** What the writer writes to. */
+  readonly database: string;
   /** The folder of copies of pictures. */
   readonly mediaDir: string | undefined;
   readonly config: Config;
@@ -26,7 +29,7 @@ export interface TakedownRun {
 }
 
 /** The steps of a takedown. */
-export function createTakedownRun({ writer, mediaDir, config, stderr }: TakedownRun) {
+export function createTakedownRun({ writer, database, mediaDir, config, stderr }: TakedownRun) {
   const copies = createRemoval(mediaDir);
   const keepNames = writer.hasSubscribers;
   /** With the addresses that caches may still answer, if none is purged. */
@@ -43,18 +46,28 @@ export function createTakedownRun({ writer, mediaDir, config, stderr }: Takedown
     }),
     async cleanUp() {
       using shown = createReport(stderr);
+      shown.step('removed; now waiting for all hosts of the database');
+      const behind = await findHostsBehind(database);
       const left = await writer
         .cleanUp(copies.remove, (step, share) => shown.step(`removed; now ${step}`, share))
         .catch((error: Error) => `${error.message.replace(/\.$/, '')}.`);
       const note = left === undefined ? await writer.describeTraces() : undefined;
       return {
         pictures: copies.count(),
-        notes: note === undefined ? [] : [note],
+        behind,
+        notes: [
+          ...(behind.length === 0 ? [] : [describeBehind(behind)]),
+          ...(note === undefined ? [] : [note]),
+        ],
         failure: left && `the takedown is done, but ${left} Run the command again when that has changed.`,
       };
     },
   };
 }
+
+const describeBehind = (hosts: readonly string[]) =>
+  `not there yet: ${hosts.join(', ')}. Until then, servers that ask no other host show what was taken down. ` +
+  'If one of these hosts takes over before, run the command again.';
 
 export const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
@@ -127,8 +140,8 @@ export async function takeDownList(run: ListRun) {
     if (unknown > 0) lines.push(`not taken down: ${counted(unknown, 'user')}`);
     return { summary: lines.join('\n'), result: { known, unknown }, failure: faults.join('; ') || undefined };
   }
-  const { pictures, notes, failure } = await removal.cleanUp();
-  const result = { ...sum, pictures, invalid: list.invalid() };
+  const { pictures, behind, notes, failure } = await removal.cleanUp();
+  const result = { ...sum, pictures, behind, invalid: list.invalid() };
   return {
     summary: [...describeStates(sum), removedLine(result), ...notes].join('\n'),
     result,

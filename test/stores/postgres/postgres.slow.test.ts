@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask, json } from '../../support/http.ts';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../../support/postgres-rig.ts';
 import { addressOf, generationIn, load, names, readiness, unready } from '../../support/postgres-world.ts';
+import { done } from '../../support/run.ts';
 import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, metricsOf, until } from '../../support/stress.ts';
 
@@ -184,6 +185,23 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     }
     await until('it caught up', async () => (await ask(server, '/readyz')).status === 200);
     await Promise.all([cluster.primary.start(), second.start()]);
+  });
+
+  test('a takedown waits for all hosts, and names those that do not have it', async () => {
+    const [first] = cluster.standbys as [PostgresServer, PostgresServer];
+    const takeDown = async (user: string) =>
+      JSON.parse(await done(['takedown', '--database-url', url, '--family', 'microblog', user, '--json']));
+    expect((await takeDown('nobody')).result).toMatchObject({ states: ['unknown'], behind: [] });
+    await first.sql('SELECT pg_wal_replay_pause()');
+    try {
+      const { result, notes } = await takeDown('anybody');
+      expect([result.behind, notes]).toEqual([[first.address], []]);
+      const replayLag = `vitrine_postgres_replay_lag_seconds{host="${first.address}"}`;
+      await until('its lag', async () => Number((await metricsOf(server)).get(replayLag)) > 0);
+    } finally {
+      await first.sql('SELECT pg_wal_replay_resume()');
+    }
+    await until('it caught up', async () => (await metricsOfHost(first)).lag === 0);
   });
 
   test('after a failover and an import, the returning old primary is not read', async () => {
