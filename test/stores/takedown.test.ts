@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
+import { beyondLimits, ITEMS, portfolioName, USERS } from '../support/beyond-limits.ts';
 import { databaseOf, newDatabase, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
 import { exported } from '../support/importing.ts';
@@ -67,6 +68,33 @@ describe(`takedowns in ${storeName()}`, () => {
     await takedown(staging, '--undo', ...OF_ZARATHUSTRA);
     await importing(staging);
     expect(await idsIn(staging)).toEqual(['bob 8', 'Zarathustra 7', '7/71', '7/70', '8/80']);
+  });
+
+  test('--from removes an item of its own family only, though the other has one with the same id', async () => {
+    for (const [family, left] of [
+      ['microblog', '7/71 7/70 8/81 8/80'],
+      ['portfolio', '7/70 7/71 8/81 8/80'],
+    ] as const) {
+      const [live, staging] = [await loaded(), await loaded()];
+      await takedown(live, '--family', family, '--item', '70');
+      expect(await takedown(staging, '--from', live)).toBe(
+        'took over 1 takedown\nremoved 0 users and 1 item\n',
+      );
+      expect((await idsIn(staging)).filter((id) => id.includes('/')).join(' ')).toBe(left);
+    }
+  });
+
+  test('a list beyond a page takes down the users of one family, with all their items', async () => {
+    const url = await databaseOf(...beyondLimits());
+    const names = Array.from({ length: USERS }, (_, index) => `${portfolioName(index + 1)}\n`).join('');
+    await done(['takedown', '--database-url', url, '--family', 'portfolio', '--users', '-'], {
+      input: names,
+    });
+    const rest = (await exported(url)).map((line) => Object.keys(JSON.parse(line)));
+    expect(rest.filter((members) => members.includes('totalPost'))).toHaveLength(USERS);
+    expect(rest.filter((members) => members.includes('post_details'))).toHaveLength(ITEMS + USERS - 1);
+    expect(rest).toHaveLength(ITEMS + USERS - 1 + USERS);
+    expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
   test('a mirror neither asks for users taken down nor imports them under new names', async () => {

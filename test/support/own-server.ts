@@ -27,10 +27,10 @@ export async function startOwn(isDraining = false, settings = {}, route = serveS
 }
 
 /** Holds the requests that come until `answer` is called. */
-export async function startHolding() {
+export async function startHolding(settings = {}) {
   const requests: IncomingMessage[] = [];
   const responses: ServerResponse[] = [];
-  const own = await startOwn(false, {}, (request, response) => {
+  const own = await startOwn(false, settings, (request, response) => {
     requests.push(request);
     responses.push(response);
   });

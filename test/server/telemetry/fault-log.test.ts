@@ -3,7 +3,7 @@ import { truncateSync } from 'node:fs';
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import Fastify from 'fastify';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createAnswerWriter } from '../../../src/api/http/answer.ts';
 import type { Observation } from '../../../src/api/http/observations.ts';
 import { readConfig } from '../../../src/config/config.ts';
@@ -68,6 +68,26 @@ test('several causes have a line each, up to a limit', () => {
   expect(lines.length).toBeLessThan(30);
   expect(total(lines)).toBe(500);
   expect(lines.at(-1)).toMatchObject({ err: { message: 'other errors' }, count: 480 });
+});
+
+test('after more causes than the limit, one that comes when they are over is named', () => {
+  vi.useFakeTimers();
+  try {
+    const lines: FaultLine[] = [];
+    const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
+    const telemetry = createTelemetry(readConfig({}), log);
+    const fail = (message: string) =>
+      telemetry.observe({ type: 'request-failed', request: requestTo('/'), error: new Error(message) });
+    for (let nr = 0; nr < 21; nr++) fail(`user ${nr} is broken`);
+    expect(lines.map(({ err }) => err.message)).not.toContain('user 20 is broken');
+    // In the first period they are counted, and in the second one none comes.
+    vi.advanceTimersByTime(10_000);
+    fail('another user is broken');
+    expect(lines.at(-1)).toMatchObject({ err: { message: 'another user is broken' }, count: 1 });
+    telemetry.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('slow requests are logged once for each kind, and then counted', () => {
