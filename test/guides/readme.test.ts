@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import Database from 'better-sqlite3';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../../src/api/http/errors.ts';
@@ -247,23 +246,6 @@ test('each import format of the guide is imported', async () => {
   );
   expect(await done(['import', tempFile('people', csv)], { env })).toMatch(/portfolio profiles +1/);
   expect(await done(['import', tempFile('shots', saved)], { env })).toMatch(/shots +1/);
-});
-
-test('tables of your own are imported as the guide shows', async () => {
-  const tables = (language: string) =>
-    codeBlock('src/guides/bring-your-data.md', 'Tables of your own', language);
-  const [, people = ''] = /own\.db "(.*)"/.exec(tables('sh')) ?? [];
-  const [, works = ''] = /\\copy \((.*)\) TO/.exec(tables('sh')) ?? [];
-  const own = new Database(':memory:').exec(`
-    CREATE TABLE people (id, login, full_name, about); CREATE TABLE works (id, author, title, made_at);
-    INSERT INTO people VALUES ('0b7e5a52', 'mira', 'Mira Halonen', 'Letters');
-    INSERT INTO works VALUES ('f47ac10b', '0b7e5a52', 'Ferry timetable', '2026-02-28 10:00:00+00');`);
-  const rows = own.prepare(works).raw();
-  const csv = [rows.columns().map(({ name }) => name), ...rows.all()].join('\n');
-  const files = [tempFile('people', JSON.stringify(own.prepare(people).all())), tempFile('works', csv)];
-  const args = ['import', '--family', 'portfolio', '--map', tempFile('map.mjs', tables('js')), ...files];
-  const shown = await done(args, { env: { DATABASE_URL: join(tempFolder(), 'site.db') } });
-  expect(shown).toMatch(/portfolio profiles +1(.|\n)*shots +1/);
 });
 
 test.each([
