@@ -24,13 +24,15 @@ const RESULT =
   '`records`, `faulty`, `dryRun`, `emptied`, `unescaped` and `dropped` fields, `imported` (null, or for each kind `new`, `changed`, `unchanged`, `removed`, `takenDown`)';
 
 export const command = (context: CommandContext) =>
-  addReadingOptions(createCommand('import', RESULT))
-    .argument('<file...>', `${FILES_MEANING}; - is standard input`)
-    .option('--replace', 'make the files the whole of each family in them', false)
-    .addOption(maxRemovedOption('--replace'))
-    .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
-    .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
-    .option('--dry-run', 'do everything but the commit, and report the same', false)
+  addReadingOptions(
+    createCommand('import', RESULT)
+      .argument('<file...>', `${FILES_MEANING}; - is standard input`)
+      .option('--replace', 'make the files the whole of each family in them', false)
+      .addOption(maxRemovedOption('--replace'))
+      .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
+      .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
+      .option('--dry-run', 'do everything but the commit, and report the same', false),
+  )
     .addHelpText(
       'after',
       `

@@ -45,7 +45,7 @@ own host, and from hosts that --media-hosts names. Without --media, the options 
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
 const RESULT =
-  '`users` (`found`, `unchanged`, `unknown`, `failed`, `refused`, `takenDown`, `skipped`, `pruned`, `fullLists`, those of whom the site gave the most items that a list has), `emptied`, `unescaped`, `imported`, `media`, as of `media fetch`';
+  '`users` (`found`, `unchanged`, `unknown`, `failed`, `refused`, `takenDown`, `skipped`, `pruned`, `fullLists`), `emptied`, `unescaped`, `imported`, `media`, as of `media fetch`';
 
 export const command = (context: CommandContext): Command =>
   addMediaOptions(

@@ -5,7 +5,7 @@ import { readConfig } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
-import { flagName, SETTINGS, type SettingName, variableName } from '../config/settings.ts';
+import { flagName, SETTING_NAMES, SETTINGS, type SettingName, variableName } from '../config/settings.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { errorMessage } from '../records/thrown.ts';
@@ -19,12 +19,9 @@ import { type CommandContext, SETTINGS_GROUP } from './context.ts';
 
 export type SettingFlags = Partial<Record<SettingName, string>>;
 
-/** What --json does; then come the members of `result`, as the guide has them. */
-export const JSON_MEANING = 'report in one line of JSON, with these members of `result`: ';
-
 /**
  * A command that takes these settings as flags. `result` says what its report has. Its description is in the table of
- * commands.
+ * commands. The guide lists the settings, so the help of a command that takes all of them does not.
  */
 export function createCommand(
   name: string,
@@ -32,14 +29,24 @@ export function createCommand(
   settings: readonly SettingName[] = ['databaseUrl', 'databaseUrlFile'],
 ): Command {
   const command = new Command(name);
+  const takesAll = settings.length === SETTING_NAMES.length;
   for (const setting of settings) {
     const { meaning, defaultText } = SETTINGS[setting];
     const standard = defaultText === '' ? '' : ` (default: ${defaultText})`;
     const text = `${meaning}${standard} [${variableName(setting)}]`;
-    command.addOption(new Option(`${flagName(setting)} <value>`, text).helpGroup(SETTINGS_GROUP));
+    command.addOption(
+      new Option(`${flagName(setting)} <value>`, text).helpGroup(SETTINGS_GROUP).hideHelp(takesAll),
+    );
   }
-  return command.option('--json', JSON_MEANING + result).option('--quiet', 'print nothing but errors');
+  if (takesAll) command.addHelpText('after', ALL_SETTINGS);
+  const report = new Option('--json', 'report in one line of JSON, whose members are in the guide Commands');
+  return command.addOption(Object.assign(report, { result })).option('--quiet', 'print nothing but errors');
 }
+
+const ALL_SETTINGS = `
+Settings:
+  Each setting is an option as well, such as --port 80 for PORT=80. The guide Settings lists them, with their defaults, and
+  \`vitrine config\` shows those in force.`;
 
 /** The database that a command works on, from its flag or the environment. */
 export function chooseDatabase(

@@ -1,12 +1,13 @@
 // The command line.
 
 import { constants } from 'node:os';
-import { Command, CommanderError, type Help } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/package-files.ts';
 import { AlreadyReported } from '../server/already-reported.ts';
 import { CommandFailed, explain } from '../stores/command-errors.ts';
-import { type CommandContext, createOutput, type Process, SETTINGS_GROUP, safe } from './context.ts';
+import { type CommandContext, createOutput, type Process, safe } from './context.ts';
 import { chooseExitCode, DONE, FAILED, MISUSED, SIGNALLED } from './exit-codes.ts';
+import { HELP_FORMAT } from './help.ts';
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
@@ -64,7 +65,7 @@ export async function createProgram(context: CommandContext, names: readonly str
     .helpCommand(true)
     .showHelpAfterError('Try vitrine --help.')
     .exitOverride()
-    .configureHelp({ groupItems: settingsLast })
+    .configureHelp(HELP_FORMAT)
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void (context.json || context.stderr.write(safe(text))),
@@ -77,14 +78,6 @@ export async function createProgram(context: CommandContext, names: readonly str
   }
   return program;
 }
-
-/** A command's own options come before the settings that it takes as flags. */
-const settingsLast: Help['groupItems'] = (_, items, findGroup) => {
-  const groups = Map.groupBy(items, findGroup);
-  const settings = groups.get(SETTINGS_GROUP);
-  groups.delete(SETTINGS_GROUP);
-  return settings === undefined ? groups : groups.set(SETTINGS_GROUP, settings);
-};
 
 // Every command: what it does, and its file, which is loaded when the command is named.
 

@@ -42,7 +42,7 @@ export const command = (context: CommandContext) =>
       'after',
       `
 The same numbers give the same bytes on every machine.
-${examples('vitrine samples --users 5000 people.ndjson', 'vitrine serve people.ndjson', 'vitrine samples --awkward --family portfolio | vitrine import -')}`,
+${examples('vitrine samples --users 5000 people.ndjson', 'vitrine samples --awkward --family portfolio | vitrine import -')}`,
     )
     .action((file: string | undefined, flags: SamplesFlags) => runSamples(file, flags, context));
 

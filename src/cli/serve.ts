@@ -23,28 +23,30 @@ interface ServeFlags extends SettingFlags, ReadingOptions, RehearsalFlags {
 const RESULT = '`records` and `faulty` ones of files that are not served';
 
 export const command = (context: CommandContext) =>
-  addReadingOptions(createCommand('serve', RESULT, SETTING_NAMES))
-    .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
-    .option('--samples', 'serve sample users if no database is named', false)
-    .option(
-      '--rehearse',
-      'be a mock server with slow, failing and empty answers, to try a front-end with',
-      false,
-    )
-    .option(
-      '--delay <ms>',
-      'with --rehearse, milliseconds that lookups and pictures take, as 500, 300-800 or normal:400,120',
-    )
-    .option(
-      '--fail <share>',
-      'with --rehearse, the share that fails, and how, as 5% or 5%:503,429,timeout,reset,truncate',
-    )
-    .option(
-      '--seed <number>',
-      'with --rehearse, a number that always gives the same delays and failures',
-      wholeNumberArgument(0),
-    )
-    .option('--yes', 'with --rehearse, allow a public address', false)
+  addReadingOptions(
+    createCommand('serve', RESULT, SETTING_NAMES)
+      .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
+      .option('--samples', 'serve sample users if no database is named', false)
+      .option(
+        '--rehearse',
+        'be a mock server with slow, failing and empty answers, to try a front-end with',
+        false,
+      )
+      .option(
+        '--delay <ms>',
+        'with --rehearse, milliseconds that lookups and pictures take, as 500, 300-800 or normal:400,120',
+      )
+      .option(
+        '--fail <share>',
+        'with --rehearse, the share that fails, and how, as 5% or 5%:503,429,timeout,reset,truncate',
+      )
+      .option(
+        '--seed <number>',
+        'with --rehearse, a number that always gives the same delays and failures',
+        wholeNumberArgument(0),
+      )
+      .option('--yes', 'with --rehearse, allow a public address', false),
+  )
     .addHelpText(
       'after',
       `

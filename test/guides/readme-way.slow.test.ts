@@ -53,7 +53,7 @@ describe.skipIf(skipWithout('nginx'))('from an empty folder to own data behind n
 /** The variables of the Dockerfile and of the README's `docker run`, with a folder for the volume and a free port. */
 async function containerEnvironment(): Promise<Record<string, string>> {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
-  const run = codeBlock('README.md', 'In a container, behind a proxy', 'sh');
+  const run = codeBlock('README.md', 'On a server', 'sh');
   const variables = [
     ...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' '),
     ...[...run.matchAll(/ -e (\S+)/g)].map(([, variable = '']) => variable),

@@ -4,13 +4,9 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, FAILURES } from '../../src/api/http/errors.ts';
-import type { CommandContext } from '../../src/cli/context.ts';
-import { JSON_MEANING } from '../../src/cli/options.ts';
 import { TEXT_NAMES } from '../../src/cli/print.ts';
-import { COMMANDS, createProgram } from '../../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableName } from '../../src/config/settings.ts';
 import { KIND_NAMES, KINDS, type KindName } from '../../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../../src/records/schemas.ts';
@@ -26,12 +22,6 @@ import { type LocalServer, startServer } from '../support/server.ts';
 
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');
-
-// Its commands are only listed, so it needs nothing of a process.
-const program = await createProgram({} as CommandContext, Object.keys(COMMANDS));
-const flagsOfSettings = SETTING_NAMES.map(
-  (name) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`,
-);
 
 describe('tables and outputs are up to date', () => {
   test('README.md', async () => {
@@ -59,12 +49,6 @@ describe('tables and outputs are up to date', () => {
     const server = await serveHere();
     const rows = /(?<=^\| field \|.*\n\|.*\|\n)(\| `.*\n)*/m;
     await expectPage(page, (await withBodies(readPage(page), server)).replace(rows, fieldRows()));
-  });
-
-  test('src/guides/running.md', async () => {
-    const page = 'src/guides/running.md';
-    const rows = /(?<=^\| command \| members of `result` \|\n\|.*\|\n)(\| `.*\n)*/m;
-    await expectPage(page, readPage(page).replace(rows, reportRows()));
   });
 
   test('src/guides/tutorial.md', async () => {
@@ -95,33 +79,8 @@ describe('tables and outputs are up to date', () => {
 });
 
 describe('nothing is missing', () => {
-  test.each(program.commands.map((command) => [command.name(), command] as const))(
-    'the options of vitrine %s',
-    (_, command) => {
-      for (const { long } of [command, ...command.commands].flatMap(({ options }) => options))
-        if (!flagsOfSettings.includes(String(long))) expect(allPages).toContain(long);
-    },
-  );
-
   test.each(TEXT_NAMES)('vitrine print %s', (name) => {
     expect(allPages).toContain(`vitrine print ${name}`);
-  });
-
-  /** With `-u`, a new command gets a row with its description, and one that is gone loses its row. */
-  test('the README lists every command once', async () => {
-    const row = /^\| `vitrine (\w+).*\n/gm;
-    const page = readPage('README.md');
-    const rows = new Map([...page.matchAll(row)].map(([text, name]) => [name, text]));
-    const listed = [...page.matchAll(row)].map(([, name]) => name);
-    const order = (name: string) => (listed.includes(name) ? listed.indexOf(name) : listed.length);
-    const names = Object.keys(COMMANDS).sort((one, other) => order(one) - order(other));
-    const table = names.map(
-      (name) => rows.get(name) ?? `| \`vitrine ${name}\` | ${COMMANDS[name]?.description} |\n`,
-    );
-    const [first = ''] = row.exec(page) ?? [];
-    const begin = page.indexOf(first);
-    const before = page.slice(0, begin);
-    await expectPage('README.md', before + table.join('') + page.slice(begin).replace(row, ''));
   });
 
   test('every route', async () => {
@@ -146,7 +105,7 @@ describe('nothing is missing', () => {
   });
 
   test('the headline figures of the benchmark are in its table', () => {
-    const figures = betweenMarkers('README.md').match(/[\d.]+(?= ×)/g) ?? [];
+    const figures = betweenMarkers('README.md').match(/[\d.]+(?= µs)/g) ?? [];
     expect(figures.length).toBeGreaterThan(1);
     for (const figure of figures)
       expect(betweenMarkers('src/guides/promises.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
@@ -356,19 +315,6 @@ function fieldRows(): string {
     })
     .join('');
 }
-
-/** What the report of each command has. */
-function reportRows(): string {
-  const rows = program.commands.flatMap((command) =>
-    command.commands.length === 0
-      ? [[command.name(), resultOf(command)]]
-      : command.commands.map((part) => [`${command.name()} ${part.name()}`, resultOf(part)]),
-  );
-  return rows.map(([name, result]) => `| \`${name}\` | ${result} |\n`).join('');
-}
-
-const resultOf = ({ options }: Command) =>
-  options.find(({ long }) => long === '--json')?.description.replace(JSON_MEANING, '');
 
 /** The defaults are what `vitrine config` shows where nothing is set. */
 async function settingRows(): Promise<string> {

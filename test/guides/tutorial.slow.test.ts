@@ -18,7 +18,7 @@ import { startServer } from '../support/server.ts';
 const exec = promisify(execFile);
 
 /** What the test writes down instead of running it. */
-const NOTED = ['apt-get', 'git', 'npm', 'useradd', 'systemctl', 'certbot', 'nginx', 'chmod'];
+const NOTED = ['apt-get', 'bash', 'git', 'npm', 'useradd', 'systemctl', 'certbot', 'nginx', 'chmod'];
 
 /** The commands of each part, and the outputs that it shows below them. */
 const parts = readPage('src/guides/tutorial.md')

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './files.ts';
 
-const GUIDES = readdirSync(join(ROOT, 'src/guides'), 'utf8').sort();
+const GUIDES = readdirSync(join(ROOT, 'src/guides'), 'utf8')
+  .filter((name) => name.endsWith('.md'))
+  .sort();
 
 /** Paths from the top of the repository. */
 export const PAGES = ['README.md', '.github/CONTRIBUTING.md', ...GUIDES.map((name) => `src/guides/${name}`)];

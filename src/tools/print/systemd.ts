@@ -138,11 +138,11 @@ const absolutePath = (file: string) => (isAbsolute(file) ? file : join(STATE, fi
 function importHint({ file, others, notifies }: PrintInput): string {
   if (file === undefined) return '';
   const database = `--database-url ${shellWord(absolutePath(file))}`;
-  const hint = `# Import data with: sudo -u vitrine node ${PROGRAM} import ${database} people.ndjson\n`;
+  const hint = `# Import data as root with: runuser -u vitrine -- /usr/bin/node ${PROGRAM} import ${database} people.ndjson\n`;
   if (!notifies) return hint;
   const settings = others.filter(([name]) => OF_COMMANDS.test(name));
   const words = settings.map(([name, text]) => shellWord(`${name}=${text}`)).join(' ');
-  return `${hint}# Then: sudo env ${words} node ${PROGRAM} purge ${database}\n`;
+  return `${hint}# Then: env ${words} /usr/bin/node ${PROGRAM} purge ${database}\n`;
 }
 
 /** The database, and the right to write beside it. */

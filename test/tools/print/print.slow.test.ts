@@ -108,7 +108,7 @@ test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (e
 });
 
 // TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
-test('the manifest of the guide fits the types of Kubernetes, and contains its references', async () => {
+test('the manifest for Kubernetes fits the types of Kubernetes, and contains its references', async () => {
   const types = join(ROOT, 'node_modules/kubernetes-types');
   const check = async (documents: Resource[]) => {
     const lines = documents.map((document) => {
@@ -119,8 +119,7 @@ test('the manifest of the guide fits the types of Kubernetes, and contains its r
     const file = tempFile('documents.mts', `${lines.join('\n')}\nexport {};\n`);
     return await compile(dirname(file), [file], '--skipLibCheck', '--types', '');
   };
-  const guide = readFileSync(join(ROOT, 'src/guides/running.md'), 'utf8');
-  const [, manifest = ''] = /^```yaml\n(apiVersion: [^`]*)/m.exec(guide) ?? [];
+  const manifest = readFileSync(join(ROOT, 'src/guides/kubernetes.yaml'), 'utf8');
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Resource);
   expect(documents.map(({ kind }) => kind)).toEqual(['StatefulSet', 'Service', 'Ingress']);
   expect(await check(documents)).toBe('');
