@@ -100,7 +100,7 @@ function headline(rows: readonly MeasuredRow[]): string {
   const items = rows.filter(({ group }) => group === '15 items');
   const [own, byHand] = [RANDOM, BY_HAND].map((name) => {
     const row = items.find((one) => one.name === name);
-    return `${row === undefined ? Number.NaN : cpuText(row.cpu)} µs`;
+    return `${row === undefined ? Number.NaN : cpuText(row.best.cpu)} µs`;
   });
   return `A list of 15 items takes ${own} of CPU. The same server by hand, with Fastify, TypeBox and better-sqlite3, takes ${byHand}.`;
 }

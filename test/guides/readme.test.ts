@@ -210,8 +210,6 @@ test('each import format of the guide is imported', async () => {
 test.each([
   ['React, Vue, TypeScript', 'ts', 'load.ts'],
   ['In React', 'tsx', 'react.tsx'],
-  ['In Vue', 'ts', 'vue.ts'],
-  ['In plain TypeScript', 'ts', 'plain.ts'],
 ])('the recipe "%s" is a front-end that is tested', (title, language, file) => {
   const [, code = ''] = readFileSync(join(ROOT, 'test/front-ends', file), 'utf8').split(/\n(.*)/s);
   const shown = codeBlock('src/guides/recipes.md', title, language).replace(/^\/\/ load\.ts\n/, '');
