@@ -46,20 +46,32 @@ function describeCommand(command: Command): string {
   const rows = [
     ...command.registeredArguments.map((argument) => [argument.name(), argument.description]),
     ...own.filter((option) => !isSetting(option)).map((option) => [option.flags, describeOption(option)]),
-    ['--json', `\`result\` has ${command.options.find(isReport)?.result}`],
   ];
   const settings = own.filter(isSetting);
   const flags = settings.map(({ long }) => `\`${long}\``).join(', ');
-  const table = rows.map(([name, meaning]) => `| \`${name}\` | ${cell(meaning)} |\n`).join('');
-  return [
-    `\n## vitrine ${nameOf(command)}\n\n${sentence(command.description())}\n`,
-    `\n\`\`\`text\n${usageOf(command)}\n\`\`\`\n`,
-    `\n| option | meaning |\n|---|---|\n${table}`,
-    settings.length > 0 && `\nSettings: ${settings.length === SETTING_NAMES.length ? 'all' : flags}\n`,
-    `\n\`\`\`sh\n${examplesOf(command).join('\n')}\n\`\`\`\n`,
-  ]
-    .filter((part) => part !== false)
-    .join('');
+  const taken = settings.length === SETTING_NAMES.length ? 'each is an option' : flags;
+  const table = [
+    ...rows.map(([name, meaning]) => `| \`${name}\` | ${cell(meaning)} |`),
+    ...(settings.length > 0 ? [`| [settings](settings.md) | ${taken} |`] : []),
+    `| \`--json\` | \`result\` has ${command.options.find(isReport)?.result} |`,
+  ];
+  return `
+## vitrine ${nameOf(command)}
+
+${sentence(command.description())}
+
+\`\`\`text
+${usageOf(command)}
+\`\`\`
+
+| option | meaning |
+|---|---|
+${table.join('\n')}
+
+\`\`\`sh
+${examplesOf(command).join('\n')}
+\`\`\`
+`;
 }
 
 const usageOf = (command: Command) => {
