@@ -232,7 +232,10 @@ describe(`names of pictures in ${storeName()}`, () => {
   test('an item that comes reads no other item of its user', async () => {
     const url = await fetched(folio(1, 'ada'), shot(1, 1, { image: A }), shot(2, 1, { image: B }));
     if (isPostgresUrl(url)) return;
-    executeSql(url, `UPDATE items SET record = replace(record, '${A}', '') WHERE id = 1`);
+    const other = PICTURES[0] as string;
+    await saveOriginals(url, [copy(other)]);
+    // Behind the program's back: a command that read this record would find that it names another picture.
+    executeSql(url, `UPDATE items SET record = replace(record, '${A}', '${other}') WHERE id = 1`);
     await addRecords(url, shot(3, 1, { image: B }), shot(2, 1));
     await change(url, (writer) => writer.pruneCopies(0));
     expect(await known(url)).toEqual([A, B]);
