@@ -45,7 +45,7 @@ CREATE TABLE takedowns (
   PRIMARY KEY (hash, entry)
 ) STRICT, WITHOUT ROWID;
 
--- Each takedown leaves a mark. A file that has the newest mark of another one has all of its takedowns.
+-- Each takedown leaves a mark, since a set of salted hashes does not tell whether another database had it whole. A file that has the newest mark of another one has all of its takedowns.
 CREATE TABLE takedown_marks (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   mark TEXT NOT NULL UNIQUE
@@ -55,8 +55,8 @@ CREATE TABLE media (
   url TEXT PRIMARY KEY, -- the original address
   file TEXT, -- the copy, '{sha256}.{extension}'; NULL if it could not be had
   reason TEXT, -- why there is no copy
-  linked_file TEXT, -- the copy that is named in what is served
-  unnamed_since INTEGER, -- derived: since when no record names the address, in seconds since 1970
+  linked_file TEXT, -- the copy that is named in what is served: not `file` before the fetch ends
+  unnamed_since INTEGER, -- derived: since when no record names the address, in seconds since 1970; that it is so follows from media_names, but not since when
   refused TEXT -- the host, with its scheme, if no fetch was allowed to ask it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX media_by_file ON media (file);
@@ -111,13 +111,14 @@ CREATE TABLE media_names (
   PRIMARY KEY (url, kind, id, is_file)
 ) STRICT, WITHOUT ROWID;
 
+-- How many records there are of each kind: counting a million takes seconds.
 CREATE TABLE counts (
   kind TEXT PRIMARY KEY,
   number INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0);
 
--- Who changed. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
+-- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
 -- rows with G or more.
 CREATE TABLE changes (
   family TEXT NOT NULL,
@@ -129,26 +130,27 @@ CREATE TABLE changes (
   PRIMARY KEY (family, user_key)
 ) STRICT, WITHOUT ROWID;
 
--- WHO KNOWS WHAT
+-- WHO KNOWS WHAT. None of it follows from the records: each line says why.
 
 -- One row. A server has nothing to serve before the generation is above 0.
 CREATE TABLE vitrine (
   generation INTEGER NOT NULL, -- when the data changed last, in microseconds since 1970
   media_url TEXT, -- what the addresses of copies begin with
-  last_run INTEGER NOT NULL DEFAULT 0, -- when an import was committed last, also one that changed nothing
-  erase_before INTEGER, -- the generation that everybody must know of before names in `changes` are erased
+  last_run INTEGER NOT NULL DEFAULT 0, -- when an import was committed last: one that changed nothing leaves no other sign
+  erase_before INTEGER, -- set while a takedown has left names in `changes`: the generation that all subscribers must know of before they are erased
   shape TEXT NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}',
-  holds_traces INTEGER NOT NULL DEFAULT 0, -- 1: earlier versions have left deleted data in unused space
-  erased_before INTEGER NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`
+  holds_traces INTEGER NOT NULL DEFAULT 0, -- 1: earlier versions have left deleted data in unused space, which SQL cannot read
+  erased_before INTEGER NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`: what was erased cannot be told from what never was
 ) STRICT;
 INSERT INTO vitrine (generation) VALUES (0);
 
--- Earlier generations since which all changes are known. A generation of another database is not among them.
+-- Earlier generations since which all changes are known, since a number alone may be that of another database.
 CREATE TABLE generations (
   generation INTEGER PRIMARY KEY
 ) STRICT;
 
--- Who is told of changes, and up to which generation they were.
+-- Who is told of changes, and up to which generation they were: only they know it beside us. It is negative where the last
+-- notification did not arrive, and 0 where none has. `media fetch` is among them: it alone knows what it has looked at.
 CREATE TABLE subscribers (
   name TEXT PRIMARY KEY,
   generation INTEGER NOT NULL

@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS takedowns (
   PRIMARY KEY (hash, entry)
 );
 
--- Each takedown leaves a mark. A database that has the newest mark of another one has all of its takedowns.
+-- Each takedown leaves a mark, since a set of salted hashes does not tell whether another database had it whole. A database that has the newest mark of another one has all of its takedowns.
 CREATE TABLE IF NOT EXISTS takedown_marks (
   n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   mark text COLLATE "C" NOT NULL UNIQUE
@@ -84,8 +84,8 @@ CREATE TABLE IF NOT EXISTS media (
   url text COLLATE "C" PRIMARY KEY, -- the original address
   file text COLLATE "C", -- the copy, '{sha256}.{extension}'; NULL if it could not be had
   reason text, -- why there is no copy
-  linked_file text, -- the copy that is named in what is served
-  unnamed_since bigint, -- derived: since when no record names the address, in seconds since 1970
+  linked_file text, -- the copy that is named in what is served: not `file` before the fetch ends
+  unnamed_since bigint, -- derived: since when no record names the address, in seconds since 1970; that it is so follows from media_names, but not since when
   refused text COLLATE "C" -- the host, with its scheme, if no fetch was allowed to ask it
 );
 CREATE INDEX IF NOT EXISTS media_by_file ON media (file);
@@ -140,6 +140,7 @@ CREATE TABLE IF NOT EXISTS media_names (
   PRIMARY KEY (url, kind, id, is_file)
 );
 
+-- How many records there are of each kind: counting a million takes seconds.
 CREATE TABLE IF NOT EXISTS counts (
   kind text PRIMARY KEY,
   number bigint NOT NULL
@@ -147,7 +148,7 @@ CREATE TABLE IF NOT EXISTS counts (
 INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0)
   ON CONFLICT DO NOTHING;
 
--- Who changed. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
+-- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
 -- rows with G or more.
 CREATE TABLE IF NOT EXISTS changes (
   family text NOT NULL,
@@ -159,7 +160,7 @@ CREATE TABLE IF NOT EXISTS changes (
   PRIMARY KEY (family, user_key)
 );
 
--- WHO KNOWS WHAT
+-- WHO KNOWS WHAT. None of it follows from the records: each line says why.
 
 -- One row. A server has nothing to serve before the generation is above 0.
 CREATE TABLE IF NOT EXISTS vitrine (
@@ -167,19 +168,20 @@ CREATE TABLE IF NOT EXISTS vitrine (
   schema integer NOT NULL,
   generation bigint NOT NULL, -- when the data changed last, in microseconds since 1970
   media_url text, -- what the addresses of copies begin with
-  last_run bigint NOT NULL DEFAULT 0, -- when an import was committed last, also one that changed nothing
-  erase_before bigint, -- the generation that everybody must know of before names in `changes` are erased
+  last_run bigint NOT NULL DEFAULT 0, -- when an import was committed last: one that changed nothing leaves no other sign
+  erase_before bigint, -- set while a takedown has left names in `changes`: the generation that all subscribers must know of before they are erased
   shape text NOT NULL DEFAULT '{"fields":{"microblog profile":["totalFollowers","totalFollowing","totalFavs","totalPost","id","username","name","location","country","website","bio","avatar","avatar_large","verified","cover_image","cover_large"],"post":["id","token_id","post_details","photo","video_code","video_title","video_site","video_url","user","status","video_thumbnail","date","status_general","url_audio","title_audio","thumbnail_song"],"portfolio profile":["totalFollowers","totalFollowing","Likes","totalShots","Lists","Listed","Projects","id","username","name","location","social_link","website","bio","skills","avatar","type_account","cover_image"],"shot":["id","id_project","created_project","image","large_image","token_id","description","title","user_id","status","tags","date","attachment","url_purchased","price_item"]},"lists":["posts","Shots","Posts"]}',
-  erased_before bigint NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`
+  erased_before bigint NOT NULL DEFAULT 0 -- the generation of the last takedown that has erased names in `changes`: what was erased cannot be told from what never was
 );
 INSERT INTO vitrine (schema, generation) VALUES (0, 0) ON CONFLICT DO NOTHING;
 
--- Earlier generations since which all changes are known. A generation of another database is not among them.
+-- Earlier generations since which all changes are known, since a number alone may be that of another database.
 CREATE TABLE IF NOT EXISTS generations (
   generation bigint PRIMARY KEY
 );
 
--- Who is told of changes, and up to which generation they were.
+-- Who is told of changes, and up to which generation they were: only they know it beside us. It is negative where the last
+-- notification did not arrive, and 0 where none has. `media fetch` is among them: it alone knows what it has looked at.
 CREATE TABLE IF NOT EXISTS subscribers (
   name text PRIMARY KEY,
   generation bigint NOT NULL

@@ -105,28 +105,42 @@ export function statementsFor(family: Family) {
   };
 }
 
+/**
+ * The rows that cannot have their name, each with the id of who has it. Stored are 1 "ada" and 2 "bob"; these rows are staged:
+ *
+ *     n  id  name
+ *     1   1  eve     gives "ada" up
+ *     2   3  ada     the first that claims it: gets it
+ *     3   4  ada     cannot have it: 3 has it
+ *     4   5  bob     cannot have it: 2 has it, who is not in this import
+ *
+ * If row 1 were 1 "ada", rows 2 and 3 could not have it. It is linear, however many rows claim one name.
+ */
 function selectClashes(family: Family, kind: number, replace: boolean): string {
-  const stored = `
-    SELECT staged.n, profiles.id AS other, 0 AS position
-    FROM staged CROSS JOIN profiles
-    WHERE family = '${family}' AND profiles.user_key = staged.user_key AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
-      SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
-  // Of the rows with one name, that of its owner comes first. Linear, however many there are.
-  const staged = `
-    SELECT n, other, position FROM (
-      SELECT n, id, first_value(id) OVER same_name AS other, first_value(position) OVER same_name AS position FROM (
-        SELECT n, id, user_key, CASE WHEN EXISTS (
-          SELECT 1 FROM profiles
-          WHERE family = '${family}' AND profiles.id = staged.id AND profiles.user_key = staged.user_key) THEN 0 ELSE n END AS position
-        FROM staged WHERE kind = ${kind} AND owner IS NULL AND user_key IN (
-          SELECT user_key FROM staged WHERE kind = ${kind} AND owner IS NULL GROUP BY user_key HAVING count(*) > 1)) AS repeated
-      WINDOW same_name AS (PARTITION BY user_key ORDER BY position)) AS same_named
-    WHERE other <> id`;
+  const isProfile = `kind = ${kind} AND owner IS NULL`;
+  const isStored = `family = '${family}' AND profiles.user_key = staged.user_key`;
+  // Profiles that a replacement does not have go, and hold no name.
+  const losers = [
+    ...(replace ? [] : ['SELECT n, other, position FROM holders']),
+    'SELECT n, winner AS other, position FROM winners WHERE winner <> id',
+  ];
   return `
-    SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (
-      SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth
-      FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
-    JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
+    WITH holders AS (
+      SELECT staged.n, profiles.id AS other, 0 AS position FROM staged CROSS JOIN profiles
+      WHERE ${isStored} AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
+        SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)),
+    claimants AS (
+      SELECT n, id, user_key, CASE WHEN EXISTS (
+        SELECT 1 FROM profiles WHERE ${isStored} AND profiles.id = staged.id) THEN 0 ELSE n END AS position
+      FROM staged WHERE ${isProfile} AND user_key IN (
+        SELECT user_key FROM staged WHERE ${isProfile} GROUP BY user_key HAVING count(*) > 1)),
+    winners AS (
+      SELECT n, id, first_value(id) OVER same_name AS winner, first_value(position) OVER same_name AS position
+      FROM claimants WINDOW same_name AS (PARTITION BY user_key ORDER BY position)),
+    losers AS (
+      SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth FROM (${losers.join(' UNION ALL ')}) AS held)
+    SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record
+    FROM losers JOIN staged ON staged.n = losers.n WHERE nth = 1`;
 }
 
 /** The rows with names that stay with profiles which are left out, and with those that stay because of these rows. */
