@@ -62,7 +62,6 @@ export function openExclusive(path: string, waitMs: number): OpenDatabase | unde
 export async function openForWriting(path: string): Promise<OpenDatabase> {
   const { database } = readStats(path);
   try {
-    removeForeignIndex(path);
     return (await openPrepared(path)).db;
   } catch (error) {
     if (database === undefined || isSameFile(database, readStats(path).database)) throw error;
@@ -79,8 +78,8 @@ export const openNew = (name: '' | ':memory:'): OpenDatabase =>
   });
 
 /**
- * A server that has not noticed yet that this file takes the place of its own has the log and the index open that lie here:
- * sharing them, it would read our pages as its own. They are not of this file if no process has it open.
+ * A server that has not noticed yet that this file takes the place of its own, or has refused it, has the log and the index open
+ * that lie here: sharing them, it would read our pages as its own, and we would read its pages as ours. They are not of this file if no process has it open.
  */
 function removeForeignIndex(path: string): void {
   const index = `${path}-shm`;
@@ -105,6 +104,7 @@ interface Prepared {
 }
 
 async function openPrepared(path: string, onStep = noStep): Promise<Prepared> {
+  removeForeignIndex(path);
   const db = open(path, path, WRITING, (opened) => {
     refuseForeign(opened, path);
     enterWalMode(opened, path);

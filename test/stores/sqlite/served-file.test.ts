@@ -36,7 +36,7 @@ import { endWithTests } from '../../support/at-end.ts';
 import { addRecords } from '../../support/database.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { folio } from '../../support/records.ts';
-import { done, vitrine } from '../../support/run.ts';
+import { done, spawned, vitrine } from '../../support/run.ts';
 import { until } from '../../support/stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
@@ -535,6 +535,27 @@ function removeUser(path: string, user: string): void {
   );
   atEnd.push(() => other.close());
 }
+
+// Another schema is refused, with the advice to migrate it; an import and a takedown do so as well.
+test.each(['schema-12.db', 'schema-17.db'])(
+  'a backup of an older schema (%s) is served once it is migrated where it is, and nothing advises to undo that',
+  async (older) => {
+    const path = copyOf(database);
+    const { events, poll, has, reader } = await serveHere(path);
+    await addRecords(path, folio(3, 'cid'));
+    expect(await has('cid')).toBe(true);
+    renameSync(copyOf(join(ROOT, 'fixtures/older', older)), path);
+    await poll(2);
+    expect(reader.waiting?.()).toMatch(/has an older schema .*run `vitrine migrate`/);
+    // In a process of its own, which shares no locks with the server.
+    expect(await spawned(['migrate', '--database-url', path])).toMatchObject({ code: 0, stderr: '' });
+    await poll(2);
+    expect([reader.waiting?.(), await has('cid')]).toEqual([undefined, false]);
+    expect(events.at(-1)).toEqual(SWAPPED);
+    expect(events.filter(({ message }) => message.includes('move'))).toEqual([]);
+    expect(await checkDatabase(path)).toMatchObject({ faults: [] });
+  },
+);
 
 test('a refused file leaves the log and index of the served one', async () => {
   const path = copyOf(database);
