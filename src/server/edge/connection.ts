@@ -36,6 +36,17 @@ const connections = new WeakMap<Socket, ClientConnection>();
 /** Each socket of the server has one: see keepConnections. */
 export const findConnection = (socket: Socket) => connections.get(socket) as ClientConnection;
 
+/**
+ * Its states, and what leads from one to the next:
+ *
+ *   IDLE  a request comes -> OPEN  the last response is written -> IDLE
+ *   OPEN  too many requests, or a bad one, or the server stops -> ENDING   (`isEnding`: no more requests are read)
+ *   ENDING  the last response is written -> LINGERING                      (`isLingering`: what still comes is dropped)
+ *   IDLE  it is ended -> LINGERING
+ *   LINGERING  the client ends its side, or a second is over -> closed
+ *
+ * IDLE owes no response and stands in `shared.idle`, OPEN owes those in `owed`. Where Node closes by itself, it lingers, too.
+ */
 export class ClientConnection {
   readonly socket: Socket;
   /** Whether a request has come. */
