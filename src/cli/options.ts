@@ -151,7 +151,10 @@ export const addPaceOptions = (command: Command) =>
     .option('--concurrency <number>', 'requests at a time', wholeNumberArgument(1, 64), 8)
     .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
     .addOption(
-      new Option('--timeout <seconds>', 'how long a site may send nothing')
+      new Option(
+        '--timeout <seconds>',
+        'how long a site may send nothing; a whole response may take four times that',
+      )
         .argParser((seconds) => 1000 * numberArgument(0.1, 600)(seconds))
         .default(30_000, '30'),
     )

@@ -43,7 +43,7 @@ interface CheckResult {
 }
 
 export async function diagnose({ base, variant, user, timeout }: DoctorOptions) {
-  const client = createHttpClient({ origin: base, timeout, connections: 1 });
+  const client = createHttpClient({ origin: base, timeout, limit: timeout, connections: 1 });
   try {
     const site = await examineSite(createSend(client), base, variant, user);
     const findings: CheckResult[] = [];

@@ -22,6 +22,9 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const OVERLOADED = new Set([408, 429, 502, 503, 504]);
 const RETRYABLE = new Set([...OVERLOADED, 500]);
 
+/** How many time-outs a request may take in all: 20 MB need 170 KB/s within the two minutes of the default. */
+const TIMEOUTS_IN_ALL = 4;
+
 /** Requests per second. */
 const LOWEST_RATE = 0.5;
 const START_RATE = 10;
@@ -37,7 +40,7 @@ interface HostOptions {
   readonly startRate?: number;
   /** Requests at a time to one host. */
   readonly concurrency: number;
-  /** Milliseconds to wait for a host that sends nothing. */
+  /** Milliseconds to wait for a host that sends nothing. A whole request may take four times as long. */
   readonly timeout: number;
   /** How often a failed request is repeated. */
   readonly retries: number;
@@ -72,8 +75,9 @@ export function createHosts(options: HostOptions) {
 }
 
 function createHost(options: HostOptions & Pick<HttpClientOptions, 'origin' | 'lookup'>) {
-  const { origin, signal, retries } = options;
-  const client = createHttpClient({ ...options, connections: options.concurrency });
+  const { origin, signal, retries, timeout } = options;
+  const limit = timeout * TIMEOUTS_IN_ALL;
+  const client = createHttpClient({ ...options, limit, connections: options.concurrency });
   const pace = createPace(options, signal);
   let failuresInRow = 0;
   let closed: SiteError | undefined;

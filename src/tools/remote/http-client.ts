@@ -32,14 +32,14 @@ export interface HttpClientOptions {
   readonly origin: URL;
   /** Milliseconds to wait for a connection, for the headers, and for each further part of the body. */
   readonly timeout: number;
+  /** Milliseconds that a request may take in all, whatever the server sends meanwhile. */
+  readonly limit: number;
   readonly connections: number;
   readonly userAgent?: string;
   /** Resolves the host name; the address that it gives is the one that is used. */
   readonly lookup?: LookupFunction;
 }
 
-/** After the first `timeout`, a body must arrive at this speed, in bytes per second. */
-const LEAST_SPEED = 1000;
 /** The limit for a body that is read whole: fifteen records of 64 KiB, with room for every character to be an escape. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -62,11 +62,13 @@ export class SiteError extends Error {
   }
 }
 
+const tooSlow = (limit: number) => new SiteError(`no whole response within ${limit / 1000} s`, 'site');
 const tooLong = (maxBytes: number) => new SiteError(`the body is longer than ${maxBytes} bytes`, 'answer');
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient({ origin, timeout, connections, lookup, userAgent }: HttpClientOptions) {
+export function createHttpClient(options: HttpClientOptions) {
+  const { origin, timeout, limit, connections, lookup, userAgent } = options;
   const pool = new Pool(origin.origin, {
     connections,
     allowH2: false,
@@ -78,13 +80,29 @@ export function createHttpClient({ origin, timeout, connections, lookup, userAge
   // Otherwise undici takes it from a Host header that a request sets.
   const servername = isIP(hostname) > 0 ? '' : hostname;
 
+  /** Interim responses (1xx) and bodies of all statuses may come without end, each part in time. */
   async function exchange<Body>(
-    { method = 'GET', path, headers: more, body: sent }: HttpRequest,
+    request: HttpRequest,
     maxBytes: number,
     readBody: ResponseReader<Body>,
   ): Promise<HttpResponse<Body>> {
+    const whole = new AbortController();
+    const timer = setTimeout(() => whole.abort(tooSlow(limit)), limit);
+    try {
+      return await askAndRead(request, maxBytes, readBody, whole.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function askAndRead<Body>(
+    { method = 'GET', path, headers: more, body: sent }: HttpRequest,
+    maxBytes: number,
+    readBody: ResponseReader<Body>,
+    signal: AbortSignal,
+  ): Promise<HttpResponse<Body>> {
     const headers = { ...(userAgent !== undefined && { 'user-agent': userAgent }), ...more };
-    const options = { method, path, headers, servername, body: sent ?? null };
+    const options = { method, path, headers, servername, body: sent ?? null, signal };
     const response = await pool
       .request(options)
       .catch((error) => Promise.reject(requestError(error, timeout)));
@@ -145,15 +163,11 @@ async function* limited(
   maxBytes: number,
   timeout: number,
 ): AsyncGenerator<Buffer> {
-  const started = performance.now();
   let length = 0;
   try {
     for await (const chunk of chunks) {
       length += chunk.length;
       if (length > maxBytes) throw tooLong(maxBytes);
-      const seconds = (performance.now() - started - timeout) / 1000;
-      if (length < seconds * LEAST_SPEED)
-        throw new SiteError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, 'passing');
       yield chunk;
     }
   } catch (error) {

@@ -74,7 +74,7 @@ describe('a certificate', () => {
   test('of a trusted authority is believed, and the host is asked for by its name', async () => {
     const site = await startSecure(SIGNED);
     expect([await askSite(site.url), site.names]).toEqual([['body'], ['localhost']]);
-    const client = createHttpClient({ ...RUN, origin: new URL(site.url), connections: 1 });
+    const client = createHttpClient({ ...RUN, limit: 60_000, origin: new URL(site.url), connections: 1 });
     expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
     client.close();
     expect(new Set(site.names)).toEqual(new Set(['localhost']));
@@ -132,31 +132,54 @@ test('a host is given up after 20 failures in a row of any kind', async () => {
     ]);
 });
 
-test('a slow response lasts as long as parts of it come, but not without end', async () => {
-  const trickle = (bytes: number) =>
-    startSite((_, response) => {
-      response.writeHead(200);
-      let parts = 0;
-      const timer = setInterval(() => {
-        response.write(Buffer.alloc(bytes, ' '));
-        if (++parts === 20) response.end('{}');
-      }, 100);
-      response.on('close', () => clearInterval(timer));
-    });
-  const ask = async (bytes: number) => {
-    const origin = new URL((await trickle(bytes)).url);
-    const client = createHttpClient({ origin, timeout: 1000, connections: 1 });
-    return await client
-      .send({ path: '/' })
-      .then(({ body }) => body.length)
-      .catch(({ message }) => message)
-      .finally(client.close);
-  };
-  expect(await Promise.all([ask(100_000), ask(1)])).toEqual([
-    2_000_002,
-    'the body comes more slowly than 1000 bytes per second',
-  ]);
-});
+/** Sends this head, or interim responses, and then a byte from time to time, without end; each comes well within a time-out. */
+async function startDripping(head: string, drop = 'a') {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {}).write(head);
+    const timer = setInterval(() => socket.write(drop), 50);
+    socket.on('close', () => clearInterval(timer));
+    atEnd(() => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  atEnd(() => void server.close());
+  await once(server, 'listening');
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+const EARLY = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+const withLength = (status: string) => `HTTP/1.1 ${status}\r\nContent-Length: 100000\r\n\r\n`;
+const TOO_SLOW = 'no whole response within 1 s';
+
+test.each([
+  ['interim responses', EARLY, EARLY, TOO_SLOW, TOO_SLOW],
+  ['a 200', withLength('200 OK'), 'a', TOO_SLOW, TOO_SLOW],
+  [
+    'a 200 in chunks',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+    '1\r\na\r\n',
+    TOO_SLOW,
+    TOO_SLOW,
+  ],
+  // What is not wanted of a response does not count.
+  ['a 404', withLength('404 Not Found'), 'a', TOO_SLOW, 404],
+  ['a 500', withLength('500 Error'), 'a', TOO_SLOW, 500],
+  ['a redirect', withLength('301 Moved\r\nLocation: /'), 'a', TOO_SLOW, 301],
+])(
+  '%s without end, each part in time, ends with the limit of a request',
+  async (_, head, drop, sent, received) => {
+    const origin = await startDripping(head, drop);
+    const client = createHttpClient({ origin, timeout: 60_000, limit: 1000, connections: 2 });
+    atEnd(client.close);
+    const read = async (chunks: AsyncIterable<Buffer>) => (await Array.fromAsync(chunks)).length;
+    const outcome = (response: Promise<{ status: number }>) =>
+      response.then(({ status }) => status).catch(({ message }) => message);
+    expect(
+      await Promise.all([
+        outcome(client.send({ path: '/' })),
+        outcome(client.receive({ path: '/' }, read, 200_000)),
+      ]),
+    ).toEqual([sent, received]);
+  },
+);
 
 /** Sends a response to each connection and closes it; `closed` resolves when the first one has been sent whole. */
 async function startClosing(head: string, body: Buffer) {
@@ -186,7 +209,7 @@ test.each([
   ],
 ])('%s ends with its connection while its reader is slow', async (_, head, expected) => {
   const { origin, closed } = await startClosing(head, BODY);
-  const client = createHttpClient({ origin, timeout: 5000, connections: 1 });
+  const client = createHttpClient({ origin, timeout: 5000, limit: 60_000, connections: 1 });
   const read = async (chunks: AsyncIterable<Buffer>) => {
     let length = 0;
     for await (const chunk of chunks) {
