@@ -9,6 +9,7 @@ import { type Family, KINDS } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import { type RawRecord, recogniseKind } from '../records/normalise.ts';
 import { counted } from '../records/printable.ts';
+import { memberName } from '../records/schemas.ts';
 import { errorMessage } from '../records/thrown.ts';
 import { type LinesOutput, openLines } from '../stores/output.ts';
 import type { Load, RemovalLimit, Tallies } from '../stores/sql/load.ts';
@@ -208,6 +209,20 @@ interface Waiting {
 /** Of profiles that fit both families. They wait for the first record that tells one. */
 const MOST_HELD_CHARACTERS = 4 * 1024 * 1024;
 
+/** A record with the names of members as they are written here. A name whose member is there already stays as it is. */
+function nameMembers(value: RawRecord): RawRecord {
+  const others = Object.keys(value).filter((name) => memberName(name) !== name);
+  if (others.length === 0) return value;
+  const named = new Map(Object.entries(value));
+  for (const name of others) {
+    const member = memberName(name);
+    if (named.has(member)) continue;
+    named.set(member, value[name]);
+    named.delete(name);
+  }
+  return Object.fromEntries(named);
+}
+
 class Adder {
   readonly #to: Adding;
   #family: Family | undefined;
@@ -222,9 +237,11 @@ class Adder {
   add(entry: Entry, place: number): void | Promise<void> {
     if ('problem' in entry)
       return this.#to.report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
+    const value = nameMembers(entry.value);
+    const named = value === entry.value ? entry : { ...entry, value };
     if (this.#family === undefined && this.#waitingLength < MOST_HELD_CHARACTERS)
-      return this.#holdOrAdd(entry, place);
-    return this.#addKnown(entry, place);
+      return this.#holdOrAdd(named, place);
+    return this.#addKnown(named, place);
   }
 
   #addKnown(entry: RawEntry, place: number): void | Promise<void> {

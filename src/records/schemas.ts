@@ -190,6 +190,18 @@ export const MEMBERS: Readonly<Record<KindName, Readonly<Record<string, Member>>
   shot: Shot.properties,
 };
 
+const NAMES = Object.values(MEMBERS).flatMap((members) => Object.keys(members));
+const MEMBER_NAMES = new Map(
+  NAMES.flatMap((name) => [
+    [name, name],
+    [name.toLowerCase(), name],
+  ]),
+);
+
+/** The member that is meant, whatever the case of its letters; PostgreSQL makes `totalshots` of `AS totalShots`. */
+export const memberName = (name: string): string =>
+  MEMBER_NAMES.get(name) ?? MEMBER_NAMES.get(name.toLowerCase()) ?? name;
+
 /** The body of an item list: one member, named by the variant. */
 export const itemsBody = ($id: string, collection: string, item: TObject) =>
   Type.Object(

@@ -2,7 +2,7 @@
 import { KIND_NAMES, type KindName } from '../../records/kinds.ts';
 import type { RawRecord } from '../../records/normalise.ts';
 import { counted } from '../../records/printable.ts';
-import { MEMBERS } from '../../records/schemas.ts';
+import { MEMBERS, memberName } from '../../records/schemas.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
 import { type FileRow, RowReader } from './rows.ts';
@@ -78,7 +78,7 @@ function readHeader(row: FileRow, isMapped: boolean, delimiters: readonly string
   );
   const cells = splitCells(text, delimiter);
   if (cells === undefined) return refuse(BAD_QUOTES);
-  const names = cells.map((name) => name.trim());
+  const names = cells.map((name) => (isMapped ? name.trim() : memberName(name.trim())));
   const isNamed = (name: string) => (isMapped ? name !== '' : KNOWN_NAMES.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined) return refuse(`the header names ${excerpt(twice)} twice`);
@@ -99,10 +99,22 @@ export function trimLists(record: RawRecord): RawRecord {
   const trimmed: RawRecord = {};
   for (const name of LISTS) {
     const list = record[name];
-    if (typeof list === 'string') trimmed[name] = list.split(',').map(trim).join(',');
+    if (typeof list === 'string') trimmed[name] = readArray(list) ?? list.split(',').map(trim).join(',');
     else if (Array.isArray(list)) trimmed[name] = list.map(trim);
   }
   return Object.keys(trimmed).length === 0 ? record : { ...record, ...trimmed };
+}
+
+const ARRAY_TEXT = String.raw`"(?:[^"\\]|\\.)*"|[^"{},\\]+`;
+const ARRAY = new RegExp(`^\\{(?:(?:${ARRAY_TEXT})(?:,(?:${ARRAY_TEXT}))*)?\\}$`, 's');
+
+/** The texts of an array as PostgreSQL writes it, such as `{ink,"oil paint"}`; undefined for any other text. */
+function readArray(text: string): string[] | undefined {
+  if (!ARRAY.test(text)) return undefined;
+  const texts = text.slice(1, -1).match(new RegExp(ARRAY_TEXT, 'gs')) ?? [];
+  return texts
+    .filter((one) => one !== 'NULL')
+    .map((one) => (one[0] === '"' ? one.slice(1, -1).replace(/\\(.)/gs, '$1') : one).trim());
 }
 
 /** An empty cell is an absent member. */

@@ -6,7 +6,7 @@ import { printable } from '../../records/printable.ts';
 import { isObject, isWrittenNumber, parseKeepingDigits } from '../../records/scalar.ts';
 import { toError } from '../../records/thrown.ts';
 import { COLLECTIONS } from '../../variants.ts';
-import { type Entry, oneLine, problemAt } from './entry.ts';
+import { type Entry, excerpt, oneLine, problemAt } from './entry.ts';
 
 const REPLACEMENT = '\uFFFD';
 
@@ -17,8 +17,70 @@ export function readBytes(bytes: Buffer, line: number, list?: string): Entry[] {
   if ('problem' in read) return [problemAt(line, read.problem, text)];
   const { value } = read;
   if (!isObject(value)) return [problemAt(line, notRecord(value), text)];
+  const repeated = findRepeated(text, value);
+  if (repeated !== undefined) return [problemAt(line, `names ${excerpt(repeated)} twice`, text)];
   const items = findItems(value);
   return items === undefined ? [{ line, value, list, text: () => oneLine(text) }] : itemEntries(items, line);
+}
+
+// JSON.parse keeps the last of two members with one name, and says nothing of the other. That the text has more names than the
+// value has members is found out at little cost.
+
+const [SPACE, QUOTE, COLON, BACKSLASH] = [32, 34, 58, 92];
+
+/** A name that an object in valid JSON has twice. */
+function findRepeated(text: string, value: RawRecord): string | undefined {
+  return countNames(text) === countMembers(value) ? undefined : nameRepeated(text);
+}
+
+function countNames(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    at = stringEnd(text, at);
+    if (isName(text, at)) count++;
+  }
+  return count;
+}
+
+/** Behind the string that begins at a place. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+/** Whether the string that ends at a place is the name of a member. */
+function isName(text: string, end: number): boolean {
+  let at = end;
+  while (text.charCodeAt(at) <= SPACE) at++;
+  return text.charCodeAt(at) === COLON;
+}
+
+function countMembers(value: RawRecord): number {
+  let count = 0;
+  const objects: object[] = [value];
+  for (const object of objects)
+    for (const member of Object.values(object)) {
+      if (!Array.isArray(object)) count++;
+      if (typeof member === 'object' && member !== null && !isWrittenNumber(member)) objects.push(member);
+    }
+  return count;
+}
+
+function nameRepeated(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '{') open.push(new Set());
+    if (text[at] === '}') open.pop();
+    if (text[at] !== '"') continue;
+    const start = at;
+    at = stringEnd(text, start);
+    const names = isName(text, at) ? open.at(-1) : undefined;
+    const name: string = JSON.parse(text.slice(start, at--));
+    if (names?.has(name)) return name;
+    names?.add(name);
+  }
+  return undefined;
 }
 
 /** Decoding shows broken UTF-8 as U+FFFD, but so does a text that really holds this character. */

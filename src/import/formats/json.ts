@@ -60,9 +60,8 @@ export class JsonReader implements RecordReader {
     this.#at -= this.#start;
     this.#start = 0;
     while (this.#at < this.#held.length) this.#step();
-    const isLong = this.#at - this.#start > LONGEST_RECORD;
-    this.#isTooLong ||= isLong;
-    if (isLong || this.#hadList) this.#start = Math.max(this.#start, this.#at - LONGEST_NAME);
+    this.#isTooLong ||= this.#at - this.#start > LONGEST_RECORD;
+    if (this.#isTooLong || this.#hadList) this.#start = Math.max(this.#start, this.#at - LONGEST_NAME);
     return this.#takeFound();
   }
 
@@ -197,6 +196,7 @@ export class JsonReader implements RecordReader {
     const text = this.#takeText();
     this.#isJunk = false;
     this.#isInString = false;
+    this.#isTooLong = false;
     this.#found.push(
       problemAt(this.#startLine, `expected a record, a JSON object, but got ${excerpt(text)}`, text),
     );

@@ -43,15 +43,13 @@ export class RowReader implements RecordReader {
       from = end + 1;
     }
     this.#held = held.subarray(from);
-    if (this.#held.length > LONGEST_RECORD) this.#skip(found);
-    return found;
-  }
-
-  #skip(found: Entry[]): void {
+    if (!this.#isSkipping && this.#held.length <= LONGEST_RECORD) return found;
     this.#add(this.#held, found);
     this.#isSkipping = true;
+    // Pieces that were joined first would leave garbage several times as large as the row.
     this.#line += countLines(this.#held);
-    this.#held = this.#held.subarray(this.#held.length);
+    this.#held = Buffer.alloc(0);
+    return found;
   }
 
   /** What stands behind the last line feed. */

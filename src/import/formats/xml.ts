@@ -19,15 +19,25 @@ interface OpenElement {
   members: Members | undefined;
 }
 
-/** More than people write. Each open element takes memory, and time at the next one. */
+// More than people write. The parser holds all names that are open, and each tag, comment and CDATA section up to its end.
 const MOST_OPEN = 1000;
+const LONGEST_NAME = 1000;
+const MOST_ATTRIBUTES = 1000;
+const LONGEST_MARKUP = 8 * LONGEST_RECORD;
 
 export class XmlReader implements RecordReader {
   readonly #lists: readonly string[];
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   readonly #parser: Parser;
   #line: number;
+  /** The text that the parser was given last; how many characters came before it; up to where its lines are counted. */
+  #text = '';
+  #textStart = 0;
+  #counted = 0;
   #found: Entry[] = [];
+  /** Of the tag that is read. */
+  #attributes = 0;
+  #tagStart = 0;
   /** The listed element that is open, and the open elements in it. */
   readonly #open: OpenElement[] = [];
   /** The names of the open elements around it. */
@@ -43,25 +53,44 @@ export class XmlReader implements RecordReader {
     this.#lists = lists;
     this.#parser = new Parser(
       {
+        onopentagname: (name) => this.#beginTag(name),
+        onattribute: () => this.#checkTag(),
         onopentag: (name, attributes) => this.#openElement(name, attributes),
         ontext: (text) => this.#addText(text),
         onclosetag: () => this.#closeElement(),
+        // The parser lets go of what it has handed over.
+        oncomment: () => {},
       },
       { xmlMode: true },
     );
   }
 
-  /** Line by line, so that elements know theirs. */
   read(piece?: Buffer): Entry[] {
-    const [first = '', ...others] = this.#decode(piece).split('\n');
-    this.#parser.write(first);
-    for (const next of others) {
-      this.#line++;
-      this.#parser.write(`\n${next}`);
-    }
+    this.#textStart += this.#text.length;
+    this.#text = this.#decode(piece);
+    this.#counted = 0;
+    this.#parser.write(this.#text);
+    const end = this.#textStart + this.#text.length;
+    this.#countLines(end);
+    if (end - this.#parser.endIndex > LONGEST_MARKUP)
+      throw this.#refuse(`a tag, comment or CDATA section is longer than ${LONGEST_MARKUP >> 20} MiB`);
     const entries = this.#found;
     this.#found = [];
     return entries;
+  }
+
+  /** Of the text up to this index. */
+  #countLines(end: number): void {
+    for (;;) {
+      const at = this.#text.indexOf('\n', this.#counted);
+      if (at === -1 || at >= end - this.#textStart) return;
+      this.#line++;
+      this.#counted = at + 1;
+    }
+  }
+
+  #refuse(problem: string): FormatError {
+    return new FormatError(`${problem} at line ${this.#line}`);
   }
 
   end(): Entry[] {
@@ -79,12 +108,29 @@ export class XmlReader implements RecordReader {
     }
   }
 
+  #beginTag(name: string): void {
+    this.#countLines(this.#parser.endIndex);
+    if (name.length > LONGEST_NAME) throw this.#refuse(`a name is longer than ${LONGEST_NAME} characters`);
+    this.#attributes = 0;
+    this.#tagStart = this.#parser.startIndex;
+  }
+
+  #checkTag(): void {
+    if (++this.#attributes <= MOST_ATTRIBUTES && this.#parser.endIndex - this.#tagStart <= LONGEST_MARKUP)
+      return;
+    this.#countLines(this.#parser.endIndex);
+    throw this.#refuse(`a tag has more than ${MOST_ATTRIBUTES} attributes or ${LONGEST_MARKUP >> 20} MiB`);
+  }
+
   #openElement(name: string, attributes: Record<string, string>): void {
+    this.#countLines(this.#parser.endIndex);
     if (this.#open.length + this.#around.length === MOST_OPEN)
-      throw new FormatError(`more than ${MOST_OPEN} elements are open at line ${this.#line}`);
+      throw this.#refuse(`more than ${MOST_OPEN} elements are open`);
     if (this.#open.length === 0 && !this.#lists.includes(name)) return void this.#around.push(name);
     const place = { line: this.#line, start: this.#parser.startIndex };
-    this.#open.push({ name, ...place, text: '', members: readAttributes(attributes) });
+    const element: OpenElement = { name, ...place, text: '', members: undefined };
+    this.#open.push(element);
+    if (!this.#isTooLong()) element.members = readAttributes(attributes);
   }
 
   #addText(text: string): void {

@@ -68,8 +68,18 @@ export interface Removal {
   readonly plural: string;
 }
 
-/** Throws if too much is to be removed. `what` says which command removes it. */
-export function refuseExcess(what: string, removals: readonly Removal[], limit: RemovalLimit): void {
+/** What each option removes. */
+const REMOVERS = {
+  '--replace': 'It removes what is not in the files of this import, so all files belong into one import.',
+  '--prune': 'It removes users that the site does not know.',
+};
+
+/** Throws if too much is to be removed. */
+export function refuseExcess(
+  option: keyof typeof REMOVERS,
+  removals: readonly Removal[],
+  limit: RemovalLimit,
+): void {
   const excess = removals.filter(({ removed, of }) =>
     'share' in limit ? removed > of * limit.share : removed > limit.count,
   );
@@ -77,6 +87,6 @@ export function refuseExcess(what: string, removals: readonly Removal[], limit: 
   const numbers = excess.map(({ removed, of, plural }) => `${removed} of ${of} ${plural}`).join(' and ');
   const most = 'share' in limit ? `${limit.share * 100}%` : String(limit.count);
   throw new StoreError(
-    `${what} would remove ${numbers}, and may remove ${most}: is the input complete? \`--max-removed 100%\` allows it.`,
+    `${option} would remove ${numbers}, and may remove ${most}. ${REMOVERS[option]} \`--max-removed 100%\` removes them nevertheless.`,
   );
 }
