@@ -32,8 +32,10 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     if (!isJson || isApi || !Buffer.isBuffer(payload)) return done();
     if (reply.statusCode === 404 || reply.statusCode === 410) {
       addVary(reply, 'Accept');
-      // A proxy would keep the JSON of a program, and hand it to browsers for a day.
+      // Not for proxies, which would keep a copy for each spelling of Accept, or one of them for all.
       for (const name of LONG_CACHING_HEADERS) reply.removeHeader(name);
+      if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)
+        reply.header('cache-control', `private, ${NOT_FOUND_CACHING}`);
     }
     const { code }: { code: ErrorCode } = JSON.parse(payload.toString());
     const text = hasKey(errors, code) ? errors[code] : undefined;
@@ -45,9 +47,6 @@ export function addErrorPages(app: FastifyInstance, config: Config, store: Pick<
     const root = depth > DEEPEST ? '/' : '../'.repeat(depth) || './';
     const page = isEmpty ? { title: noData.title, lead } : text;
     reply.headers(pageHeaders(config));
-    // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
-    if (reply.getHeader('cache-control') === NOT_FOUND_CACHING)
-      reply.header('cache-control', `private, ${NOT_FOUND_CACHING}`);
     done(null, missingPage(config, root, page));
   });
 }

@@ -119,7 +119,7 @@ describe('a good guest', () => {
     if (status === 304) expect(headers).not.toHaveProperty('content-length');
     // Of an error, only the plugin knows how long it may be kept.
     expect(headers['cache-control']).toBe(
-      status < 400 ? 'private' : status === 404 ? 'max-age=5' : 'no-store',
+      status < 400 ? 'private' : status === 404 ? 'max-age=5, stale-while-revalidate=0' : 'no-store',
     );
     if (status < 400) expect(headers.vary).toContain('Accept-Encoding');
   });

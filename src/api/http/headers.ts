@@ -5,8 +5,11 @@ import type { Config } from '../../config/settings.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const METHODS = 'GET, HEAD, OPTIONS';
-/** An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. */
-export const NOT_FOUND_CACHING = 'max-age=5';
+/**
+ * An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. Varnish would serve it for 10 s
+ * more, unless it is told otherwise.
+ */
+export const NOT_FOUND_CACHING = 'max-age=5, stale-while-revalidate=0';
 /** The header in which a probe says how it was received: HTTP/1.0 from a proxy cannot be seen from outside. */
 export const RECEIVED_OVER = 'x-received-over-http';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id';

@@ -67,7 +67,7 @@ ${lines(
 
 const errorCaching = (input: ConfigInput) => `map $vitrine_error $vitrine_error_caching {
 ${lines(
-  listFileErrors(input).map(({ code, caching }) => `${code} ${caching};`),
+  listFileErrors(input).map(({ code, caching }) => `${code} "${caching}";`),
   '    ',
 )}}
 `;
