@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
 import { PROGRAM, tempFile } from '../support/files.ts';
 import { freePort } from '../support/free-port.ts';
+import { startNginx, withoutProxy } from '../support/fronts.ts';
 import { ask, type Reply } from '../support/http.ts';
 import { pathOf, skipWithout } from '../support/programs.ts';
 import { KEEPS_SILENT } from '../support/server.ts';
@@ -64,6 +65,25 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     expect(await load.stop()).toEqual([]);
     // The client keeps a connection, which this closes.
     await ask({ port }, '/healthz', { headers: { connection: 'close' } });
+    await end(current);
+  });
+
+  // As systemd holds it.
+  test.skipIf(withoutProxy('nginx'))('loses no request behind nginx, while there is no server', async () => {
+    const env = { CACHE_CONTROL: 'no-store', MAX_LOOP_DELAY: '0', TRUST_PROXY: 'loopback' };
+    const { port, start, end } = await startHolder({ ...KEEPS_SILENT, ...env });
+    let current = await start();
+    const front = await startNginx(port, env);
+    const judge = (_: string, { status }: Reply) => (status === 200 ? undefined : String(status));
+    const load = startLoad(front, ['/b/api/username/ada'], judge, 4);
+    for (let turn = 0; turn < 2; turn++) {
+      await load.more(50);
+      process.kill(current, 'SIGTERM');
+      await until('the server to end', () => !isAlive(current));
+      current = await start();
+    }
+    await load.more(50);
+    expect(await load.stop()).toEqual([]);
     await end(current);
   });
 

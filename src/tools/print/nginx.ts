@@ -18,8 +18,9 @@ proxy_cache_path ${nginxCache} levels=1:2 keys_zone=vitrine:20m max_size=1g inac
 limit_conn_zone $binary_remote_addr zone=vitrine_clients:10m;
 
 upstream vitrine {
-    # One line for each server. After a failed request nginx would leave a server out for ten seconds, which is longer
-    # than a restart takes; max_fails=0 keeps it. A failed request is repeated on the next server in either case.
+    # One line for each server. A failed request is repeated on the next server, so two that are restarted in turn lose none.
+    # After a failed request nginx would leave a server out for ten seconds, which is longer than a restart takes;
+    # max_fails=0 keeps it.
     server ${socket === undefined ? `${host}:${port}` : `unix:${socket}`} max_fails=0;
     keepalive 32;
     keepalive_timeout ${proxyKeepAlive(input)}s;  # less than KEEP_ALIVE_TIMEOUT
