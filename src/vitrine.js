@@ -1,10 +1,18 @@
 #!/usr/bin/env node
-// The entry point. Every Node since 12 can read this file, so that one too old for the rest says so in a sentence.
-if (Number(process.versions.node.split('.')[0]) >= 24) {
-  start();
+// The entry point. Every Node since 12 can read this file, so that one too old for the rest says so in a sentence. So do
+// programs that take themselves for Node: Bun answered each request with 200 and nothing.
+const { node, bun, deno } = process.versions;
+if (bun !== undefined || deno !== undefined) {
+  refuse(bun === undefined ? `Deno ${deno}` : `Bun ${bun}`, 'Node 24 or newer');
+} else if (Number(node.split('.')[0]) < 24) {
+  refuse(`Node ${node}`, '24 or newer');
 } else {
+  start();
+}
+
+function refuse(found, needed) {
   console.error(
-    `vitrine: this is Node ${process.versions.node}, and 24 or newer is needed. In a checkout \`npm ci\` brings it: then use \`npm start\` or \`npm run -s vitrine -- COMMAND\`. Otherwise install Node 24.`,
+    `vitrine: this is ${found}, and ${needed} is needed. In a checkout \`npm ci\` brings it: then use \`npm start\` or \`npm run -s vitrine -- COMMAND\`. Otherwise install Node 24.`,
   );
   process.exitCode = 2;
 }

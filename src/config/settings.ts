@@ -181,7 +181,7 @@ export const SETTINGS = {
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   ),
   accessLog: setting('off', onOff, '`on` or `off` for a log line of each request'),
-  slowRequest: setting('1s', duration, 'requests that take longer than this are logged. `0` logs none'),
+  slowRequest: setting('250ms', duration, 'requests that take longer than this are logged. `0` logs none'),
   shutdownDelay: setting('0s', duration, 'time to go on serving after SIGTERM while `/readyz` is 503'),
   shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after `SHUTDOWN_DELAY`'),
 } satisfies Record<string, Setting<unknown>>;

@@ -5,6 +5,7 @@ import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { ConfigError } from '../config/setting-values.ts';
 import type { Config } from '../config/settings.ts';
 import { errorCode } from '../records/thrown.ts';
 
@@ -38,11 +39,18 @@ export async function listen(
   if (isPath) await removeAbandoned(host);
   // With a descriptor the host means nothing, but without one Fastify would listen on localhost as well.
   const where = isPath ? { path: host } : { host: socket.fd === undefined ? host : '127.0.0.1', port };
-  const url = await app.listen({ ...where, ...socket, backlog: BACKLOG });
+  const listening = app.listen({ ...where, ...socket, backlog: BACKLOG });
+  const url = await (socket.fd === undefined ? listening : listening.catch(refuseInherited));
   // A proxy of the same group may connect.
   if (isPath) chmodSync(host, 0o660);
   const address = app.server.address();
   return typeof address === 'string' ? `unix:${address}` : url;
+}
+
+function refuseInherited(error: unknown): never {
+  throw new ConfigError([
+    `LISTEN_FDS says that descriptor ${FIRST_INHERITED} is a listening socket, and it is none (${errorCode(error)}): pass the socket, or start without LISTEN_FDS`,
+  ]);
 }
 
 /**

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { platform } from 'node:os';
-import { Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Observer } from '../api/http/observations.ts';
 import type { Config } from '../config/settings.ts';
@@ -36,6 +36,20 @@ export interface StartOptions {
 }
 
 export type StartServer = (config: Config, log: Logger, options: StartOptions) => Promise<LocalServer>;
+
+/** What the supervisor adds to the metrics of its workers. */
+const own = new Registry();
+const deaths = new Counter({
+  name: 'vitrine_worker_deaths_total',
+  help: 'Workers that ended and were replaced.',
+  registers: [own],
+});
+new Gauge({
+  name: 'process_start_time_seconds',
+  help: 'When the supervisor started.',
+  aggregator: 'max',
+  registers: [own],
+}).set(Math.round(performance.timeOrigin / 1000));
 
 /** The workers that serve, each with its place. */
 const serving = new Map<Worker, Place>();
@@ -92,6 +106,7 @@ async function start(log: Logger, place = addPlace()): Promise<string> {
     started.resolve(url);
   });
   worker.once('exit', (code, signal) => {
+    if (!isStopping) deaths.inc();
     // One that ended by itself has said why.
     started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
     if (!serving.delete(worker) || isStopping) return;
@@ -153,7 +168,7 @@ async function addUpMetrics() {
   await Promise.allSettled(askWorkers<Metrics>('metrics', (place, metrics) => (place.last = metrics)));
   const gauges = places.map(({ last }) => last.filter(isGauge));
   const counters = await Promise.all(places.map(({ before, last }) => addCounters(before, last)));
-  const text = await Registry.aggregate([...counters, ...gauges]).metrics();
+  const text = await Registry.aggregate([...counters, ...gauges, await own.getMetricsAsJSON()]).metrics();
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text };
 }
 

@@ -47,6 +47,8 @@ function describe(error: NodeJS.ErrnoException): string {
     return `${error.path}: a part of this path is a file, not a folder`;
   if (error.code === 'EEXIST' && error.path !== undefined) return `${error.path} exists already`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
+  if (error.code === 'EACCES' && 'port' in error && Number(error.port) > 0)
+    return `cannot listen: this user may not open port ${error.port}, since it is below 1024. Set PORT to a higher one, such as 8080, and let a proxy take ${error.port}`;
   // Node's message ends with the address.
   if (error.syscall === 'listen' || error.syscall === 'bind')
     return `${error.message.replace(/^.*?: /, 'cannot listen: ')}; set a free port, and an address of this machine`;

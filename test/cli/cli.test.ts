@@ -18,7 +18,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
 import { explain } from '../../src/stores/command-errors.ts';
 import { databaseOf } from '../support/database.ts';
-import { copyOf, fixture, ROOT, tempFile, tempFolder, ugly } from '../support/files.ts';
+import { copyOf, fixture, loadedFirst, ROOT, tempFile, tempFolder, ugly } from '../support/files.ts';
 import { executeSql, newPath } from '../support/importing.ts';
 import { done, run, spawned, vitrine } from '../support/run.ts';
 
@@ -49,6 +49,55 @@ test('without a command, the help is shown and the exit code is 2', async () => 
   const { code, stdout, stderr } = await run([]);
   expect(code).toBe(2);
   expect(stdout + stderr).toContain('Usage: vitrine');
+});
+
+test.each([
+  ['Bun 1.4.5, and Node 24 or newer', { bun: '1.4.5' }],
+  ['Deno 2.9.6, and Node 24 or newer', { deno: '2.9.6' }],
+  ['Node 23.11.1, and 24 or newer', { node: '23.11.1' }],
+])(
+  'another program in place of Node is refused in a sentence: this is %s is needed',
+  async (words, versions) => {
+    const pretend = loadedFirst(
+      `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } });`,
+    );
+    const { code, stdout, stderr } = await spawned(['--version'], { env: { NODE_OPTIONS: pretend } });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^vitrine: this is ${words} is needed\\. .+\\n$`)),
+    });
+  },
+);
+
+test('LISTEN_FDS without a socket says so', async () => {
+  const child = vitrine(
+    ['serve', '--samples'],
+    { PORT: '0' },
+    { before: 'export LISTEN_FDS=1 LISTEN_PID=$$' },
+  );
+  let said = '';
+  child.stderr?.on('data', (chunk) => (said += chunk));
+  child.stdout?.resume();
+  const [code] = await once(child, 'close');
+  expect({ code, said }).toEqual({
+    code: 2,
+    said: expect.stringMatching(
+      /^vitrine: LISTEN_FDS says that descriptor 3 is a listening socket, and it is none \(E\w+\): pass the socket, or start without LISTEN_FDS\n$/,
+    ),
+  });
+});
+
+test('a port that only root may open is named as such', () => {
+  const refused = Object.assign(new Error('listen EACCES: permission denied 0.0.0.0:80'), {
+    code: 'EACCES',
+    syscall: 'listen',
+    address: '0.0.0.0',
+    port: 80,
+  });
+  expect(explain(refused)).toEqual([
+    'cannot listen: this user may not open port 80, since it is below 1024. Set PORT to a higher one, such as 8080, and let a proxy take 80',
+  ]);
 });
 
 test('the journal of an unfinished write is named, and migrate undoes the write', async () => {

@@ -112,6 +112,10 @@ describe('two workers', () => {
       await until('it', async () => (await ask(admin, '/readyz')).status === 200);
       await scrape();
     }
+    const { body } = await askMetrics(admin);
+    // One of the test before, one, and two.
+    expect(body).toMatch(/^vitrine_worker_deaths_total 4$/m);
+    expect(body).toMatch(/^process_start_time_seconds \d{10}$/m);
   });
 
   it('stop together on a signal', async () => {

@@ -16,6 +16,10 @@ const CATALOGUE = {
   BAD_ESCAPE: [400, 'The address has a broken percent escape: write a literal percent sign as %25.'],
   QUERY_MALFORMED: [400, 'A parameter of the query must stand once.'],
   BAD_REQUEST: [400, 'The request is not well-formed HTTP.'],
+  PROXY_PROTOCOL: [
+    400,
+    'This is the PROXY protocol, which is not spoken here: turn it off in the proxy, and send X-Forwarded-For.',
+  ],
   HOST_MISSING: [400, 'An HTTP/1.1 request must carry one Host header.'],
   USER_NOT_FOUND: [404, 'No user has this name. Letter case does not matter, spelling does.'],
   ROUTE_NOT_FOUND: [404, 'There is nothing at this address.'],
@@ -104,6 +108,7 @@ export const ErrorBody = errorBody(
 /** Errors that any address can give. */
 const OF_ANY_ADDRESS: readonly ErrorCode[] = [
   'BAD_REQUEST',
+  'PROXY_PROTOCOL',
   'HOST_MISSING',
   'REQUEST_TIMEOUT',
   'URI_TOO_LONG',

@@ -53,9 +53,13 @@ export type Observation =
   | ResponseEvent
   /** A request that failed by a fault of ours, or of the data. */
   | { readonly type: 'request-failed'; readonly request: IncomingMessage; readonly error: unknown }
-  | { readonly type: 'request-refused'; readonly reason: 'overload' | 'rate' }
+  | { readonly type: 'request-refused'; readonly reason: 'rate' }
+  /** One that had waited this long. */
+  | { readonly type: 'request-refused'; readonly reason: 'overload'; readonly ms: number }
   /** A connection that was closed since too many are open, or since its client does not read. */
   | { readonly type: 'connection-refused' | 'connection-stalled' }
+  /** A connection that began with the PROXY protocol. */
+  | { readonly type: 'proxy-protocol' }
   | StoreEvent;
 
 export type Observer = (event: Observation) => void;

@@ -169,6 +169,7 @@ export type ErrorCode =
   | 'BAD_ESCAPE'
   | 'QUERY_MALFORMED'
   | 'BAD_REQUEST'
+  | 'PROXY_PROTOCOL'
   | 'HOST_MISSING'
   | 'USER_NOT_FOUND'
   | 'ROUTE_NOT_FOUND'

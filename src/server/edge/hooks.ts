@@ -78,8 +78,9 @@ export function addLimits(
   app.addHook('onRequest', function refuseOverLimits(request, reply, done) {
     // How long others were handled before the request; an injected one did not wait.
     const { arrived } = request.raw;
-    if (arrived !== undefined && performance.now() - arrived > mostWaited) {
-      observe({ type: 'request-refused', reason: 'overload' });
+    const ms = arrived === undefined ? 0 : performance.now() - arrived;
+    if (ms > mostWaited) {
+      observe({ type: 'request-refused', reason: 'overload', ms: Math.round(ms) });
       return void sendFailure(reply, 'OVERLOADED');
     }
     const allowance = rateLimit?.(request.raw);

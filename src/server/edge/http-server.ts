@@ -298,7 +298,9 @@ function createRefusals({ config, rateLimit, observe }: HttpServerOptions) {
     connection.end(() => {
       // How far the parser came with the request is not known.
       const request = createEmptyRequest(socket);
-      const { status, headers, body } = describe(request, parserFault(error));
+      const fault = parserFault(error);
+      if (fault === 'PROXY_PROTOCOL') observe({ type: 'proxy-protocol' });
+      const { status, headers, body } = describe(request, fault);
       const lines = Object.entries({ date: new Date().toUTCString(), ...headers }).map(
         ([name, value]) => `${name}: ${value}\r\n`,
       );

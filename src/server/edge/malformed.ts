@@ -71,9 +71,15 @@ export interface ParserError extends Error {
 
 export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
-  if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
+  if (code !== 'HPE_HEADER_OVERFLOW')
+    return rawPacket && PROXY_PROTOCOL.test(rawPacket.toString('latin1', 0, 12))
+      ? 'PROXY_PROTOCOL'
+      : 'BAD_REQUEST';
   return rawPacket && hasLongRequestLine(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
 }
+
+/** How its two versions begin. */
+const PROXY_PROTOCOL = /^(?:PROXY |\r\n\r\n\0\r\nQUIT\n)/;
 
 /** The limit of headers covers the request line as well; of what arrived, we are shown the last packet only. */
 function hasLongRequestLine(packet: Buffer): boolean {

@@ -51,6 +51,28 @@ export const METRICS: readonly Metric[] = [
     },
   },
   {
+    name: 'process_start_time_seconds',
+    type: 'gauge',
+    help: 'When the process started; with several workers, their supervisor.',
+    alert: {
+      name: 'VitrineRestarts',
+      expr: 'changes(process_start_time_seconds{job="vitrine"}[15m]) > 2 or increase(vitrine_worker_deaths_total[15m]) > 2',
+      for: '0m',
+      severity: 'critical',
+      symptom:
+        'The server or a worker was started anew more than twice in 15 minutes. Requests are lost meanwhile.',
+      cause: 'It is killed for its memory, or ends by an error.',
+      command: 'journalctl -u vitrine, or docker logs vitrine, and dmesg | grep -i oom',
+    },
+  },
+  {
+    name: 'vitrine_worker_deaths_total',
+    type: 'counter',
+    help: 'Workers that ended and were replaced. 0 with one process.',
+    // The supervisor counts them.
+    read: () => 0,
+  },
+  {
     name: 'process_resident_memory_bytes',
     type: 'gauge',
     help: 'Memory of the process; of several workers together.',

@@ -12,6 +12,11 @@ const CONNECTIONS_REFUSED =
   'connections closed, idle ones first: as many are open as MAX_CONNECTIONS, memory and the file limit allow';
 const CONNECTIONS_STALLED =
   'connections ended: the clients did not read their responses within WRITE_TIMEOUT';
+const PROXY_PROTOCOL =
+  'a proxy speaks the PROXY protocol: turn it off there (send-proxy), and let it send X-Forwarded-For';
+/** The one message of what got a 5xx: alerts name it. */
+const FAILED = 'request failed';
+const OVERLOADED = { type: 'Overloaded', message: 'the request had waited longer than MAX_LOOP_DELAY' };
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
@@ -74,7 +79,7 @@ function createEventLog({ config, log, clients, slow }: EventLogOptions) {
     const err = summarise(error);
     // A fault of the data is a sentence: where in our code it came from tells nothing.
     const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
-    bundles.add('error', 'request failed', { err }, { ...about(request), err: shown });
+    bundles.add('error', FAILED, { err }, { ...about(request), err: shown });
   }
 
   return {
@@ -87,6 +92,12 @@ function createEventLog({ config, log, clients, slow }: EventLogOptions) {
           return bundles.add('warn', CONNECTIONS_REFUSED);
         case 'connection-stalled':
           return bundles.add('warn', CONNECTIONS_STALLED);
+        case 'proxy-protocol':
+          return bundles.add('warn', PROXY_PROTOCOL);
+        case 'request-refused':
+          if (event.reason === 'overload')
+            bundles.add('warn', FAILED, { err: OVERLOADED }, { err: OVERLOADED, ms: event.ms });
+          return;
         case 'data-swapped':
           // `serve FILE` says itself what it has imported.
           return config.files === undefined ? log.info(event.message) : undefined;

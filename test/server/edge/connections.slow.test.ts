@@ -40,7 +40,7 @@ describe('a client that ends its side after its request gets the answer', () => 
       new Promise((resolve) =>
         setTimeout(resolve, name === 'one' ? 60 : 20, { etag: `"${name}"`, body: Buffer.from(`"${name}"`) }),
       );
-    const socket = await dial(await serveLookups({ profile }, {}));
+    const socket = await dial(await serveLookups({ profile }, { maxLoopDelay: '0' }));
     const heard = hearOut(socket);
     const names = ['one', ...Array.from({ length: 3 }, (_, nth) => `more${nth}`)];
     socket.end(names.map((name) => get(`/a/api/?user=${name}`)).join(''));

@@ -22,7 +22,10 @@ function expectRefusal(reply: Reply) {
   expect(reply.headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(reply.body)),
-    'cache-control': status === 404 ? 'max-age=5' : 'no-store',
+    'cache-control':
+      status === 404
+        ? expect.stringMatching(/^(private, )?max-age=5, stale-while-revalidate=0$/)
+        : 'no-store',
     'access-control-allow-origin': '*',
     'x-content-type-options': 'nosniff',
     date: expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
@@ -116,6 +119,22 @@ describe('rejected requests', () => {
       expect(replies.map(({ status }) => status)).toEqual([...Array(3).fill(200), 414]);
     }
   });
+});
+
+test.each([
+  ['1', `PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n${get(ADA)}`],
+  ['2', `\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\xdc\x04\x01\xbb${get(ADA)}`],
+])('version %s of the PROXY protocol is named in the response and in the log', async (_, bytes) => {
+  const own = await serveHere({});
+  const [reply, ...others] = await sendRaw(own, Buffer.from(bytes, 'latin1'));
+  expect([reply?.status, others]).toEqual([400, []]);
+  expect(json(reply as Reply)).toMatchObject({
+    code: 'PROXY_PROTOCOL',
+    message: expect.stringContaining('turn it off in the proxy, and send X-Forwarded-For'),
+  });
+  expect(linesOf(own).filter(({ level }) => level === 40)).toMatchObject([
+    { msg: expect.stringContaining('a proxy speaks the PROXY protocol'), count: 1 },
+  ]);
 });
 
 test('a HEAD request that the parser rejects gets no body', async () => {

@@ -31,6 +31,8 @@ const single = (name: string, values: string, within = '2m', labels = ''): Outag
 /** What happens, by the alert that it must bring. */
 const OUTAGES: Readonly<Record<string, Outage>> = {
   VitrineDown: single('up', '0x20'),
+  // Killed four times.
+  VitrineRestarts: single('process_start_time_seconds', '100 100 200 200 300 300 400 400 500x20'),
   VitrineLogLost: single('vitrine_log_lines_dropped_total', '0 0 5x20'),
   VitrineNotReady: single('vitrine_ready', '0x20'),
   // The clock of promtool begins at 0.

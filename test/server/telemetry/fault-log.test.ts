@@ -5,9 +5,10 @@ import { Socket } from 'node:net';
 import Fastify from 'fastify';
 import { describe, expect, test, vi } from 'vitest';
 import { createAnswerWriter } from '../../../src/api/http/answer.ts';
-import type { Observation } from '../../../src/api/http/observations.ts';
+import { type Observation, OTHER } from '../../../src/api/http/observations.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
+import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
 import { createTelemetry } from '../../../src/server/telemetry/telemetry.ts';
 import { StoreError } from '../../../src/stores/errors.ts';
 import { databaseOf } from '../../support/database.ts';
@@ -61,6 +62,32 @@ describe('one cause', () => {
       ['x is undefined', false, 1],
     ]);
   });
+});
+
+test('requests that are refused by overload are logged as failed, with how long the first had waited', () => {
+  const refused = (ms: number) => ({ type: 'request-refused', reason: 'overload', ms }) as const;
+  const lines = logged(refused(700), refused(900), { type: 'request-refused', reason: 'rate' }, refused(800));
+  const err = { type: 'Overloaded', message: 'the request had waited longer than MAX_LOOP_DELAY' };
+  expect(lines).toMatchObject([
+    { level: 40, msg: 'request failed', count: 1, ms: 700, err },
+    { level: 40, msg: 'request failed', count: 2, err },
+  ]);
+});
+
+test('the log has what alerts say to look for', () => {
+  const commands = new Map(METRICS.flatMap(({ alert }) => (alert ? [[alert.name, alert] as const] : [])));
+  const failedLine = JSON.stringify(failed(new Error('x'))[0]);
+  const slowLine = JSON.stringify(
+    logged({ type: 'response', request: requestTo('/', 0), operation: OTHER, status: 200, bytes: 0 })[0],
+  );
+  for (const [name, line] of [
+    ['VitrineErrors', failedLine],
+    ['VitrineSlow', slowLine],
+  ] as const)
+    expect(line).toContain(/^grep '(.*)' in the log$/.exec(commands.get(name)?.command ?? '')?.[1]);
+  // What rings as slow is logged as slow.
+  const bound = Number(/> ([\d.]+)$/.exec(commands.get('VitrineSlow')?.expr ?? '')?.[1]);
+  expect(readConfig({}).slowRequest).toBe(bound * 1000);
 });
 
 test('several causes have a line each, up to a limit', () => {
