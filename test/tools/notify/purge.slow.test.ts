@@ -115,7 +115,13 @@ test.skipIf(withoutProxy('nginx'))('nginx keeps answers for a day, and nothing o
     expect({ url, status: (await ask(front, url)).status }).toEqual({ url, status: 410 });
   const asked = Date.now();
   await until('the time of a 410 to be over', () => Date.now() > asked + 6000);
-  expect(await look(front, gone)).toEqual([410, 'HIT', 'max-age=5, stale-while-revalidate=0', undefined, undefined]);
+  expect(await look(front, gone)).toEqual([
+    410,
+    'HIT',
+    'max-age=5, stale-while-revalidate=0',
+    undefined,
+    undefined,
+  ]);
 
   // Without a server what is kept is served, and no error is kept.
   await server.stop();
