@@ -73,7 +73,8 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     const env = { CACHE_CONTROL: 'no-store', MAX_LOOP_DELAY: '0', TRUST_PROXY: 'loopback' };
     const { port, start, end } = await startHolder({ ...KEEPS_SILENT, ...env });
     let current = await start();
-    const front = await startNginx(port, env);
+    // A slow machine takes long to start a server.
+    const front = await startNginx(port, env, 'proxy_read_timeout 10m;');
     const judge = (_: string, { status }: Reply) => (status === 200 ? undefined : String(status));
     const load = startLoad(front, ['/b/api/username/ada'], judge, 4);
     for (let turn = 0; turn < 2; turn++) {
