@@ -86,7 +86,8 @@ const LATE_SECONDS = 10;
 /** While no primary answers, nobody knows whether the standbys have all of it. */
 function warnOfStandbys(hosts: readonly Host[], newest: number): string | undefined {
   const up = hosts.filter((host) => host.up);
-  if (newest === 0 || up.length === 0 || up.some(({ writable }) => writable)) return undefined;
+  const isServed = newest > 0 && up.some((host) => isCurrent(host, newest));
+  if (!isServed || up.some(({ writable }) => writable)) return undefined;
   const late = up.filter(({ replay }) => replay.isPaused || replay.lag > LATE_SECONDS);
   const sentences = late.map(({ name, replay }) =>
     replay.isPaused

@@ -116,6 +116,9 @@ test('a standby that was promoted without the last takedown stays refused, also 
   Object.assign(primary, { generation: at(5), marks: ['of a user'] });
   await pass(300);
   Object.assign(primary, { isUp: false });
+  await pass(1500);
+  // Nothing is served, so it says nothing of what is served.
+  expect(hosts.warning()).toBeUndefined();
   Object.assign(standby, { isStandby: false });
   await pass(1500);
   expect(await lookUp()).toMatch(
