@@ -13,7 +13,8 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { findMediaFolder } from '../config/media.ts';
 import type { Config } from '../config/settings.ts';
-import { COPY_FILE_NAME, copyPath, copyType, pictureType } from '../records/copy-files.ts';
+import { COPY_FILE_NAME, copyType, pictureType } from '../records/copy-files.ts';
+import { createMediaFolder } from '../stores/media-folder.ts';
 import { matches } from './http/conditions.ts';
 import { errorResponses, sendFailure } from './http/errors.ts';
 import { type ByteRange, findFile, isMissing, parseRange, readParts } from './http/file-parts.ts';
@@ -46,14 +47,15 @@ const response = {
 };
 
 export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, { config, observe }, done) => {
-  const folder = findMediaFolder(config);
-  if (folder === undefined) return done();
+  const path = findMediaFolder(config);
+  if (path === undefined) return done();
+  const folder = createMediaFolder(path);
   const schema = { hide: true, params: Params, response };
   app.get('/media/:name', { config: { operation: MEDIA }, schema }, async (request, reply) => {
     const { name } = request.params;
     const etag = `"${name.slice(0, name.indexOf('.'))}"`;
     const headers = { ...COPY_HEADERS, 'content-type': copyType(name) };
-    return sendFile(reply, { path: join(folder, copyPath(name)), headers, etag: () => etag, observe });
+    return sendFile(reply, { path: folder.findPlace(name), headers, etag: () => etag, observe });
   });
   done();
 };

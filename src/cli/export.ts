@@ -1,4 +1,5 @@
 // `vitrine export`
+import { createReport, describeCount } from '../import/terminal.ts';
 import { openArchive } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
 import { chooseDatabase, createCommand, examples, outputArgument, type SettingFlags } from './options.ts';
@@ -14,14 +15,15 @@ export const command = (context: CommandContext) =>
       if (file === undefined) context.keepStdoutForData();
       await using archive = await openArchive(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
-      const { createRunReport } = await import('../tools/remote/run-report.ts');
       const { stdout, stderr } = context;
       const signal = context.stopSignal();
-      using report = createRunReport(stderr, 'exporting', 'records');
+      using report = createReport(stderr);
       const total = Object.values(await archive.counts()).reduce((sum, count) => sum + count, 0);
       // A bar would stand among the records on a terminal.
       const isShown = file !== undefined || !stdout.isTTY;
-      const onProgress = isShown ? (done: number) => report.progress(done, total) : undefined;
+      const show = (done: number) =>
+        report.step('exporting', done / total, describeCount(done, total, 'records'));
+      const onProgress = isShown ? show : undefined;
       await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout, signal, onProgress });
       context.report({ summary: '', result: { file: file ?? null } });
     });

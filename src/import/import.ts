@@ -20,7 +20,6 @@ import { type Entry, FormatError, NoRecordsError } from './formats/entry.ts';
 import type { ExportFacts, RecordMap } from './map.ts';
 import {
   createFaultReport,
-  createImportReport,
   createUnused,
   createWarnings,
   describeMended,
@@ -28,9 +27,10 @@ import {
   displayName,
   encodePlace,
   type FaultReport,
+  showReading,
   type Warnings,
 } from './report.ts';
-import type { Terminal } from './terminal.ts';
+import { createReport, type Terminal } from './terminal.ts';
 
 export interface ImportOptions extends MendingOptions, InputOptions {
   readonly stdin: AsyncIterable<Buffer>;
@@ -67,7 +67,7 @@ export async function importFiles(
   const { replace, maxRemoved, skipInvalid, dryRun } = options;
   const { map, files, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openLines(options.rejects, files);
-  using shown = createImportReport(options.out);
+  using shown = createReport(options.out);
   const report = createFaultReport(files, shown.fault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
   const mender = createMender(options);
@@ -86,7 +86,7 @@ export async function importFiles(
   let tallies: Tallies | undefined;
   try {
     const adder = new Adder({ load, report, warnings, unused, mender, ...options });
-    const onChunk = () => shown.progress({ totalBytes, ...counts });
+    const onChunk = () => showReading(shown, { totalBytes, ...counts });
     for await (const { file, batch } of readFiles({ ...options, files }, map, counts, onChunk)) {
       counts.records += batch.length;
       for (const entry of batch) await adder.add(entry, encodePlace(file, entry.line));

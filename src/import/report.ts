@@ -10,7 +10,7 @@ import { takedownKey } from '../records/user-name.ts';
 import type { LinesOutput } from '../stores/output.ts';
 import type { Misfit, Tallies } from '../stores/sql/load.ts';
 import type { Entry } from './formats/entry.ts';
-import { bar, createReport, megabytes, secondsLeft, type Terminal } from './terminal.ts';
+import { megabytes, type Report } from './terminal.ts';
 
 export interface Progress {
   readonly bytes: number;
@@ -19,18 +19,14 @@ export interface Progress {
   readonly records: number;
 }
 
-export function createImportReport(out: Terminal) {
-  const report = createReport(out);
-  const progress = (now: Progress) => report.show((seconds) => describe(now, seconds));
-  return { ...report, progress };
-}
-
-function describe({ bytes, totalBytes, records }: Progress, seconds: number): string {
-  const speed = `${counted(records, 'record')}, ${Math.round(records / seconds)}/s`;
-  if (totalBytes === undefined || totalBytes === 0) return `reading  ${megabytes(bytes)}  ${speed}`;
-  const share = Math.min(bytes / totalBytes, 1);
-  const size = `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
-  return `reading  ${bar(share)}  ${size}  ${speed}, ${secondsLeft(share, seconds)} s left`;
+/** Shows how far the files are read. */
+export function showReading(report: Pick<Report, 'step'>, { bytes, totalBytes, records }: Progress): void {
+  const isKnown = totalBytes !== undefined && totalBytes > 0;
+  const size = isKnown ? `${megabytes(bytes)} of ${megabytes(totalBytes)}` : megabytes(bytes);
+  report.step('reading', isKnown ? Math.min(bytes / totalBytes, 1) : undefined, (seconds) => {
+    const speed = Math.round(records / Math.max(seconds, 1));
+    return `${size}  ${counted(records, 'record')}, ${speed}/s`;
+  });
 }
 
 /** A line for each way in which records were mended. */

@@ -20,6 +20,8 @@ const LINE_MS = 10_000;
 
 const FAULTS_SHOWN = 20;
 
+export type Report = ReturnType<typeof createReport>;
+
 /**
  * What people see of a long command: its progress, in one line that is redrawn on a terminal and repeated at intervals
  * elsewhere, and the first of its faults.
@@ -27,9 +29,8 @@ const FAULTS_SHOWN = 20;
 export function createReport(out: Terminal, { now = () => performance.now(), lineMs = LINE_MS } = {}) {
   const screen = out.progress ?? out;
   const isQuiet = out.isQuiet || screen.isQuiet;
-  const started = now();
   const every = screen.isTTY ? REDRAW_MS : lineMs;
-  let last = started;
+  let last = now();
   let isDrawn = false;
   let faults = 0;
   let step: Step | undefined;
@@ -53,16 +54,12 @@ export function createReport(out: Terminal, { now = () => performance.now(), lin
   }
 
   return {
-    show(describe: (seconds: number) => string): void {
-      step = undefined;
-      if (isQuiet || now() - last < every) return;
-      draw(describe((now() - started) / 1000));
-    },
-    /** A step begins or goes on. A terminal shows each as it begins. */
-    step(name: string, share?: number): void {
+    /** A step begins or goes on. A terminal shows each as it begins. `describe` says more of it, after these seconds. */
+    step(name: string, share?: number, describe?: (seconds: number) => string): void {
       if (isQuiet) return;
       const isNew = step?.name !== name;
-      step = { name, share, began: isNew ? now() : (step?.began ?? now()) };
+      const began = step === undefined || isNew ? now() : step.began;
+      step = { name, share, describe, began };
       drawStep(isNew && screen.isTTY ? 0 : every);
     },
     fault(line: string): void {
@@ -81,6 +78,7 @@ export function createReport(out: Terminal, { now = () => performance.now(), lin
 interface Step {
   readonly name: string;
   readonly share: number | undefined;
+  readonly describe: ((seconds: number) => string) | undefined;
   /** When it began. */
   readonly began: number;
 }
@@ -94,22 +92,26 @@ export async function showSteps<T>(
   return await action(report.step);
 }
 
-function describeStep({ name, share = 0 }: Step, seconds: number): string {
+function describeStep({ name, share = 0, describe }: Step, seconds: number): string {
   const time = seconds < 1 ? ' …' : `, ${Math.floor(seconds)} s`;
-  if (share === 0) return `${name}${time}`;
-  return `${name}  ${bar(share)}${time}, ${secondsLeft(share, seconds)} s left`;
+  const rest = describe === undefined ? time : `  ${describe(seconds)}`;
+  return share === 0 ? name + rest : `${name}  ${bar(share)}${rest}, ${secondsLeft(share, seconds)} s left`;
 }
+
+/** Describes a step that counts, such as users. */
+export const describeCount = (done: number, total: number, noun: string) => (seconds: number) =>
+  `${done} of ${total} ${noun}, ${(done / Math.max(seconds, 1)).toFixed(1)}/s`;
 
 const BAR_WIDTH = 24;
 
 /** A bar with its percentage. */
-export function bar(share: number): string {
+function bar(share: number): string {
   const filled = Math.round(share * BAR_WIDTH);
   return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)}%`;
 }
 
 /** An estimate: `seconds` were needed for `share` of the task. */
-export const secondsLeft = (share: number, seconds: number) =>
+const secondsLeft = (share: number, seconds: number) =>
   share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0;
 
 export const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -24,8 +24,8 @@ test('off a terminal, a step is shown once nothing was shown for ten seconds', (
   report.step('three');
   report.step('four');
   time = 20_000;
-  report.show((seconds) => `shown after ${seconds} s`);
-  expect(lines).toEqual(['three …\n', 'shown after 20 s\n']);
+  report.step('four', undefined, (seconds) => `for ${seconds} s`);
+  expect(lines).toEqual(['three …\n', 'four  for 10 s\n']);
 });
 
 test('a step shows its share as a bar, with the time that is left', () => {
@@ -65,10 +65,7 @@ test('a step is shown while it waits for others', () => {
   using report = createReport({ write: (text) => lines.push(text) }, { now: () => Date.now(), lineMs: 5000 });
   report.step('waiting');
   vi.advanceTimersByTime(12_000);
-  report.show((seconds) => `${seconds}`);
-  vi.advanceTimersByTime(12_000);
   vi.useRealTimers();
-  // What is shown in another way ends the step.
   expect(lines).toEqual(['waiting, 5 s\n', 'waiting, 10 s\n']);
 });
 
@@ -113,7 +110,7 @@ test.each([
   [
     'publish',
     ['x', '--for', 'nginx', '--without', 'pages'],
-    /looking for changes .*removing files .*putting the files in place /s,
+    /looking for changes .*publishing .*putting the files in place /s,
   ],
   ['media', ['relink', '--media-url', 'https://a.example'], /linking the copies /],
   ['snapshot', ['x.db'], /copying /],

@@ -1,12 +1,12 @@
 // One user outside of JSON, for other sites: an image of their card, and feeds of their newest items.
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { findFile, readWhole } from '../../api/http/file-parts.ts';
 import { caching } from '../../api/http/headers.ts';
 import { findMediaFolder, findMediaUrl } from '../../config/media.ts';
 import type { Config } from '../../config/settings.ts';
-import { COPY_NAME, copyPath, copyType, SMALL_WIDTHS, smallName } from '../../records/copy-files.ts';
+import { COPY_NAME, copyType, SMALL_WIDTHS, smallName } from '../../records/copy-files.ts';
+import { createMediaFolder } from '../../stores/media-folder.ts';
 import { findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { INERT_WITH_PICTURE, SVG } from '../page-headers.ts';
@@ -71,18 +71,19 @@ async function readSmall(path: string): Promise<FoundCopy> {
 
 /** Reads the copy of a picture that a URL names. A large one, or what is no picture, is left out. */
 function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
-  const folder = findMediaFolder(config);
+  const place = findMediaFolder(config);
+  const folder = place === undefined ? undefined : createMediaFolder(place);
   const start = `${findMediaUrl(config)}/`;
 
   return async (url) => {
     const name = url.slice(start.length);
     const isCopy = url.startsWith(start) && COPY.test(name) && copyType(name).startsWith('image/');
     if (folder === undefined || !isCopy) return {};
-    const path = join(folder, copyPath(name));
+    const path = folder.findPlace(name);
     try {
       const { size = 0 } = (await findFile(path)) ?? {};
       if (size > MOST_INLINE_BYTES)
-        return await readSmall(join(folder, copyPath(smallName(name, SMALL_WIDTHS[0]))));
+        return await readSmall(folder.findPlace(smallName(name, SMALL_WIDTHS[0])));
       const bytes = await readWhole(path, size);
       if (!name.startsWith(hash('sha256', bytes))) return { isMissing: true };
       return { image: `data:${copyType(name)};base64,${bytes.toString('base64')}` };

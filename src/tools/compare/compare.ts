@@ -1,12 +1,11 @@
 // The compare command: asks two sites for the users of a list, and says where their answers differ.
 
-import type { Terminal } from '../../import/terminal.ts';
+import { createReport, type Terminal } from '../../import/terminal.ts';
 import { brief } from '../../records/printable.ts';
 import { openLines } from '../../stores/output.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 import { createRun } from '../remote/each.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
-import { createRunReport } from '../remote/run-report.ts';
 import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
 import { compareUser, createPictureClient } from './user.ts';
@@ -38,12 +37,12 @@ const LONGEST_REASON = 200;
 
 export async function runCompare(options: CompareOptions) {
   const { signal, old, new: other, variant } = options;
-  using shown = createRunReport(options.out, 'comparing');
+  using shown = createReport(options.out);
   using list = await listUsers(options.users, shown.fault, signal);
   const total = list.total();
   const tally = newTally();
   tally.failed = list.invalid();
-  const run = createRun({ report: shown, signal, total: list.size() });
+  const run = createRun({ report: shown, doing: 'comparing', noun: 'users', signal, total: list.size() });
   using report =
     options.report === undefined
       ? undefined

@@ -1,8 +1,9 @@
 // The fetch command: lists the originals that changed records name, fetches those that have no copy, makes small pictures of each,
 // and links the copies.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Terminal } from '../../import/terminal.ts';
+import { createReport, type Report, type Terminal } from '../../import/terminal.ts';
 import { brief, counted, joinReasons } from '../../records/printable.ts';
+import { createMediaFolder, type MediaFolder } from '../../stores/media-folder.ts';
 import { openArchive } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
@@ -12,8 +13,6 @@ import type { Writer } from '../../stores/writer.ts';
 import { createRun, type Run } from '../remote/each.ts';
 import { createFileClient, isAddressTooLong, refusal } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
-import { createRunReport, type RunReport } from '../remote/run-report.ts';
-import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { openQuota, type Quota } from './quota.ts';
 import { fileReceiver } from './receive.ts';
@@ -48,7 +47,7 @@ export interface FetchOptions extends HostFlags {
 export async function runFetch(options: FetchOptions) {
   const folder = createMediaFolder(options.mediaDir);
   await folder.prepare();
-  using report = createRunReport(options.out, 'fetching', 'pictures');
+  using report = createReport(options.out);
   for (;;) {
     const result = await runOnce(folder, report, options);
     if (result !== undefined) return result;
@@ -65,12 +64,12 @@ interface Fetch {
   readonly outcomes: Outcomes;
   readonly saver: Saver;
   readonly run: Run;
-  readonly report: RunReport;
+  readonly report: Report;
   readonly shrinker: Shrinker;
 }
 
 /** Returns undefined if a takedown happened; the caller lists the originals again. */
-async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
+async function runOnce(folder: MediaFolder, report: Report, options: FetchOptions) {
   const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
   report.step('looking for pictures in records');
@@ -85,7 +84,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
     await listOriginals(listing, archive).finally(archive.close);
     await saveFound(listing);
     await saveRefused(listing);
-    const run = createRun({ report, signal, total: originals.size() });
+    const run = createRun({ report, doing: 'fetching', noun: 'pictures', signal, total: originals.size() });
     const total = originals.size() + outcomes.counts.notNamed;
     const shrinker = createShrinker({ loadShrink, ...options, ...listing, run, report });
     const relinked = await fetchAndLink({ ...listing, run, report, shrinker });

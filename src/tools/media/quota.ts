@@ -1,6 +1,7 @@
 // How much the folder of copies may hold. A run measures the folder as it begins.
+
+import type { MediaFolder } from '../../stores/media-folder.ts';
 import { OutputError } from '../../stores/output.ts';
-import type { MediaFolder } from './folder.ts';
 
 /** The copies take all the room they may have. */
 export class QuotaReached extends OutputError {

@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto';
 import { type Extension, MEDIA_TYPES } from '../../records/copy-files.ts';
 import { keysOf } from '../../records/tables.ts';
+import type { IncomingFile, MediaFolder } from '../../stores/media-folder.ts';
 import type { BodyReader } from '../remote/http-client.ts';
-import type { IncomingFile, MediaFolder } from './folder.ts';
 import type { Quota } from './quota.ts';
 
 interface Receiving {

@@ -11,7 +11,7 @@ export function createRemoval(folder: string | undefined) {
       const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
       if (folder === undefined) throw new CommandFailed(wanted);
       if (!existsSync(folder)) throw new CommandFailed(`${folder} does not exist: ${wanted}`);
-      const { createMediaFolder } = await import('./folder.ts');
+      const { createMediaFolder } = await import('../../stores/media-folder.ts');
       const copies = createMediaFolder(folder);
       for (const name of names) if (await copies.remove(name)) files++;
     },

@@ -1,14 +1,16 @@
 // Makes the small pictures of copies: of each copy when it has been fetched, and of all that have none yet. Saves what pages need
 // to know of them.
+
+import type { Report } from '../../import/terminal.ts';
 import { smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
+import type { MediaFolder } from '../../stores/media-folder.ts';
 import { OutputError } from '../../stores/output.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { MeasuredCopy, UndecodedCopy } from '../../stores/sql/media-statements.ts';
 import type { Writer } from '../../stores/writer.ts';
 import type { Run } from '../remote/each.ts';
-import type { RunReport } from '../remote/run-report.ts';
-import { listCopies, type MediaFolder } from './folder.ts';
+import { listCopies } from './list-copies.ts';
 import type { Quota } from './quota.ts';
 import { DecodeError, NoSharp, type Shrink } from './shrink.ts';
 
@@ -26,7 +28,7 @@ interface ShrinkerParts {
   readonly folder: MediaFolder;
   readonly quota: Quota;
   readonly run: Pick<Run, 'stop' | 'stopped'>;
-  readonly report: Pick<RunReport, 'fault'>;
+  readonly report: Pick<Report, 'fault'>;
   readonly loadShrink: () => Promise<Shrink>;
 }
 
@@ -114,7 +116,7 @@ interface Remeasuring {
   readonly isEverything: boolean;
   readonly options: { readonly database: string; readonly writer: Pick<Writer, 'saveFacts'> };
   readonly folder: MediaFolder;
-  readonly report: Pick<RunReport, 'show'>;
+  readonly report: Pick<Report, 'step'>;
   readonly shrinker: Shrinker;
 }
 
@@ -133,6 +135,6 @@ export async function completeSmallPictures({
     if (facts === undefined) return;
     // A takedown may have removed the copy meanwhile.
     if (!(await options.writer.saveFacts(copy.file, facts))) await folder.remove(copy.file);
-    report.show(() => `making small pictures  ${counted(shrinker.shrunk(), 'picture')} so far`);
+    report.step('making small pictures', undefined, () => `${counted(shrinker.shrunk(), 'picture')} so far`);
   }
 }

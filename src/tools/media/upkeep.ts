@@ -4,12 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createReport, type Terminal } from '../../import/terminal.ts';
 import { copyHash, smallName } from '../../records/copy-files.ts';
 import { brief, counted } from '../../records/printable.ts';
+import { createMediaFolder, isCopy, type MediaFolder, type StoredFile } from '../../stores/media-folder.ts';
 import { openArchive } from '../../stores/open.ts';
 import type { Copy } from '../../stores/sql/media.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { createRun } from '../remote/each.ts';
-import { createRunReport } from '../remote/run-report.ts';
-import { createMediaFolder, isCopy, listCopies, type MediaFolder, type StoredFile } from './folder.ts';
+import { listCopies } from './list-copies.ts';
 import { isDue } from './small-pictures.ts';
 
 interface CheckOptions {
@@ -24,10 +24,10 @@ const LONGEST_SHOWN = 120;
 
 export async function runCheck({ database, mediaDir, removeDamaged, out, signal }: CheckOptions) {
   const folder = createMediaFolder(mediaDir);
-  using report = createRunReport(out, 'checking', 'files');
+  using report = createReport(out);
   const files = await countFiles(database);
   const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0, unmeasured: 0 };
-  const run = createRun({ report, signal, total: files });
+  const run = createRun({ report, doing: 'checking', noun: 'files', signal, total: files });
   await run.each([listCopies(database)], 1, async (copy) => {
     const [state, file] = await checkCopy(folder, copy);
     counts[state]++;
@@ -83,7 +83,7 @@ export async function runPrune({ mediaDir, mediaUrl, grace, writer, out, signal 
   for (const page of folder.pages()) {
     await nextTurn();
     if (signal.aborted) break;
-    report.show(() => `removing files  ${counted(removed.files, 'file')} so far`);
+    report.step('removing files', undefined, () => `${counted(removed.files, 'file')} so far`);
     const kept = await findKept(page, before, (names) => writer.unknownFiles(names, mediaUrl));
     for (const { name, bytes } of page) {
       // A fetch that meets the same bytes again sets the time of the file.

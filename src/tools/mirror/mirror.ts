@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describeMended, summary } from '../../import/report.ts';
+import { createReport } from '../../import/terminal.ts';
 import { type Family, findKind, ITEM_CAP, KINDS, perKind } from '../../records/kinds.ts';
 import { createMender } from '../../records/mending.ts';
 import { counted, countedPart, joinReasons, printable } from '../../records/printable.ts';
@@ -14,7 +15,6 @@ import { createTakedownFilter } from '../../stores/sql/takedowns.ts';
 import { VARIANTS } from '../../variants.ts';
 import { createRun } from '../remote/each.ts';
 import { createHosts } from '../remote/host.ts';
-import { createRunReport } from '../remote/run-report.ts';
 import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList } from '../remote/user-list.ts';
 import type { Mirror, MirrorOptions, Visit } from './context.ts';
@@ -29,12 +29,12 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 export async function runMirror(options: MirrorOptions) {
   const { variant, from, signal, users, failed } = options;
   const { family } = VARIANTS[variant];
-  using report = createRunReport(options.out, 'visiting');
+  using report = createReport(options.out);
   using list = await listUsers(users, report.fault, signal);
   using failedFile =
     failed === undefined ? undefined : openLines(failed, 'file' in users ? [users.file] : []);
   using memory = createMemory(options.state, `${variant} ${from.href}`);
-  const run = createRun({ report, signal, total: list.size() });
+  const run = createRun({ report, doing: 'visiting', noun: 'users', signal, total: list.size() });
   using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-mirror' });
   const mirror: Mirror = {
     options,

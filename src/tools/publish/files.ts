@@ -1,19 +1,18 @@
 // Which files are published: those that are there once, those of each user, and copies of pictures.
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { JSON_TYPE } from '../../api/http/headers.ts';
 import { findMediaFolder } from '../../config/media.ts';
 import type { Mount } from '../../config/mount.ts';
 import { listMounts } from '../../config/settings.ts';
-import { COPY_FILE_NAME, COPY_NAME, copyHash, copyPath, copyType } from '../../records/copy-files.ts';
+import { copyHash, copyPath, copyType } from '../../records/copy-files.ts';
 import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES, type Family } from '../../records/kinds.ts';
+import { createMediaFolder, isCopy, type MediaFolder } from '../../stores/media-folder.ts';
 import type { Answer, Awaitable, ItemSize, UserEntry } from '../../stores/reader.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../../variants.ts';
-import { hashFile } from '../media/folder.ts';
 import type { Ask, Content } from './answers.ts';
 import type { ManifestEntry } from './manifest.ts';
 import { nextTurn, type PublishRun } from './run.ts';
+import { createTagger } from './tags.ts';
 import { dataFile, isSpellable, listShown, showsOldItems, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
@@ -37,7 +36,7 @@ export interface Unit extends Pick<ManifestEntry, 'owner'> {
 
 /** Everything, in the order of owners. */
 export async function* listUnits(run: PublishRun): AsyncGenerator<Unit> {
-  const { tagUser } = run;
+  const tagUser = createTagger(run);
   yield await createSiteUnit(run);
   for (const { family, mounts } of listFamilies(run)) {
     const collections = [...new Set(mounts.map(({ variant }) => VARIANTS[variant].collection))];
@@ -190,27 +189,30 @@ const answerFile = (
   ask: (known) => ask(paths[0]?.address as string, host, known),
 });
 
-/** Copies of pictures, and their small pictures. A copy that is damaged is left out. */
+/** Copies of pictures, and their small pictures. */
 function* listCopyUnits({ config, without, counts }: PublishRun): Generator<Unit> {
-  const folder = findMediaFolder(config);
-  if (folder === undefined || without.has('media') || !existsSync(folder)) return;
-  const [isCopy, isMedia] = [new RegExp(COPY_NAME), new RegExp(COPY_FILE_NAME)];
-  const shards = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  for (const shard of shards.sort())
-    for (const name of readdirSync(join(folder, shard))
-      .filter((name) => isMedia.test(name))
-      .sort()) {
-      const [path, address] = [`media/${copyPath(name)}`, `/media/${name}`];
-      const [etag, file] = [`"${name.slice(0, name.indexOf('.'))}"`, join(folder, copyPath(name))];
-      const ask = async (known?: string) => {
-        if (known === etag) return 'unchanged';
-        const sha256 = await hashFile(file);
-        if (!isCopy.test(name) || sha256 === copyHash(name))
-          return { etag, type: copyType(name), body: { file, sha256 } };
-        counts.damaged++;
-        return undefined;
-      };
-      const listFiles = () => [{ kind: 'media', host: null, paths: [{ path, address }], ask }];
+  const path = findMediaFolder(config);
+  if (path === undefined || without.has('media')) return;
+  const folder = createMediaFolder(path);
+  for (const page of folder.pages())
+    for (const { name } of page) {
+      const listFiles = () => [copyFile(folder, name, counts)];
       yield { owner: `media ${name}`, readTag: () => name, listFiles };
     }
+}
+
+/** A copy that is damaged is left out. */
+function copyFile(folder: MediaFolder, name: string, counts: PublishRun['counts']): PublishedFile {
+  const etag = `"${name.slice(0, name.indexOf('.'))}"`;
+  const ask = async (known?: string) => {
+    if (known === etag) return 'unchanged';
+    const sha256 = await folder.hash(name);
+    if (sha256 === undefined) return undefined;
+    if (!isCopy(name) || sha256 === copyHash(name))
+      return { etag, type: copyType(name), body: { file: folder.findPlace(name), sha256 } };
+    counts.damaged++;
+    return undefined;
+  };
+  const paths = [{ path: `media/${copyPath(name)}`, address: `/media/${name}` }];
+  return { kind: 'media', host: null, paths, ask };
 }

@@ -4,14 +4,13 @@ import { setTimeout } from 'node:timers/promises';
 import v8 from 'node:v8';
 import { publicOrigin, serverUrl } from '../../config/addresses.ts';
 import { listMounts } from '../../config/settings.ts';
-import { megabytes } from '../../import/terminal.ts';
+import { createReport, describeCount, megabytes, type Report } from '../../import/terminal.ts';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
 import { openArchive, openReader } from '../../stores/open.ts';
 import { OutputError } from '../../stores/output.ts';
 import { toStoreError } from '../../stores/sqlite/errors.ts';
 import { VARIANTS } from '../../variants.ts';
-import { createRunReport, type RunReport } from '../remote/run-report.ts';
 import { openAnswers } from './answers.ts';
 import { buildTree, listUnchanged } from './build.ts';
 import type { Listed } from './manifest.ts';
@@ -19,7 +18,6 @@ import { nginx } from './nginx.ts';
 import { cloudflare, netlify } from './program.ts';
 import { nextTurn, type PublishCounts, type PublishOptions, type PublishRun } from './run.ts';
 import type { ConfigInput } from './tables.ts';
-import { createTagger } from './tags.ts';
 import { listTargets, type PlatformName } from './targets.ts';
 import { type Configuration, openSite, type Site, type Tree } from './tree.ts';
 
@@ -47,14 +45,13 @@ async function publish(options: PublishOptions, open: typeof openArchive) {
   if (fault !== undefined) throw new OutputError(fault);
   await using answers = await openAnswers(options, store);
   const counts = { written: 0, removed: 0, tooLong: 0, incomplete: 0, damaged: 0 };
-  const opened = { ...options, store, answers, counts, openArchive: () => open(config.databaseUrl) };
-  const run: PublishRun = { ...opened, tagUser: createTagger(opened) };
+  const run: PublishRun = { ...options, store, answers, counts, openArchive: () => open(config.databaseUrl) };
   if (publicOrigin(config) === undefined)
     options.out.write(
       `warning: no base URL names a host, so files name ${serverUrl(config)}: set one such as BASE_URL_B=https://profiles.example.org/b\n`,
     );
   using site = await openSite(folder, platform, signal);
-  using progress = createRunReport(run.out, 'publishing');
+  using progress = createReport(run.out);
   const { listed, warning } = await publishUntilUnchanged(run, site, progress);
   if (warning !== undefined) run.out.write(`warning: ${warning}\n`);
   return report(run, listed, warning);
@@ -74,7 +71,7 @@ const LAG_MS = 1000;
 async function publishUntilUnchanged(
   run: PublishRun,
   site: Site,
-  progress: RunReport,
+  progress: Report,
 ): Promise<{ readonly listed: Listed; readonly warning?: string | undefined }> {
   const { store, signal, check } = run;
   let previous: Tree | undefined = site.live;
@@ -98,7 +95,8 @@ async function publishUntilUnchanged(
     }
     const total = await countUsers(run);
     const tree = site.createTree();
-    const onUser = (done: number) => progress.progress(Math.min(done, total), total);
+    const onUser = (done: number) =>
+      progress.step('publishing', Math.min(done / total, 1), describeCount(done, total, 'users'));
     const listed = await buildTree(run, previous, tree, onUser);
     tree.close();
     const configuration = await configure(run, listed);

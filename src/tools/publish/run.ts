@@ -7,7 +7,6 @@ import { OutputError } from '../../stores/output.ts';
 import type { Reader } from '../../stores/reader.ts';
 import type { Archive } from '../../stores/sql/archive.ts';
 import type { Answers } from './answers.ts';
-import type { TagUser } from './tags.ts';
 import type { PlatformName, SitePart } from './targets.ts';
 
 export interface PublishOptions {
@@ -25,7 +24,6 @@ export interface PublishOptions {
 export interface PublishRun extends PublishOptions {
   readonly store: Reader;
   readonly answers: Answers;
-  readonly tagUser: TagUser;
   readonly counts: PublishCounts;
   /** Opens the data as of now. */
   readonly openArchive: () => Promise<StoreHandle<Archive>>;

@@ -12,11 +12,7 @@ import type { UserEntry } from '../../stores/reader.ts';
 import type { PublishRun } from './run.ts';
 import { listShown } from './targets.ts';
 
-type TaggedRun = Pick<PublishRun, 'store' | 'config' | 'platform' | 'without'>;
-
-export type TagUser = ReturnType<typeof createTagger>;
-
-export function createTagger(run: TaggedRun) {
+export function createTagger(run: PublishRun) {
   const { store, config, without } = run;
   const settings = computeEtag(describeShape(run));
   const showsItems = listShown(config, without).length > 0;
@@ -44,7 +40,7 @@ export function createTagger(run: TaggedRun) {
 const ITEMS_AT_ONCE = 30;
 
 /** What the pages of a user show: the profile and all items, as they are served. */
-async function* readTexts({ store }: TaggedRun, family: Family, key: string) {
+async function* readTexts({ store }: PublishRun, family: Family, key: string) {
   for (let from: string | undefined = ''; from !== undefined; ) {
     const next = { ...(from && { from, skip: 1 }), limit: ITEMS_AT_ONCE };
     const history = await store.history(family, key, next);
@@ -56,7 +52,7 @@ async function* readTexts({ store }: TaggedRun, family: Family, key: string) {
 }
 
 /** All that shapes the files of users, besides their data: the templates, which are those of this version, and the settings. */
-function describeShape({ config, platform, without }: TaggedRun): string {
+function describeShape({ config, platform, without }: PublishRun): string {
   return JSON.stringify([
     VERSION,
     platform,

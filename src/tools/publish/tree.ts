@@ -23,9 +23,9 @@ import {
 import { opendir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode, errorMessage } from '../../records/thrown.ts';
+import { hashFile } from '../../stores/media-folder.ts';
 import { makeFolder, OutputError } from '../../stores/output.ts';
 import { openExclusive } from '../../stores/sqlite/connect.ts';
-import { hashFile } from '../media/folder.ts';
 import { type ManifestEntry, openManifest, readManifest } from './manifest.ts';
 import { nextTurn } from './run.ts';
 import type { PlatformName } from './targets.ts';

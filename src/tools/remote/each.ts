@@ -1,10 +1,13 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
 // not asked any more, or with the first unexpected error.
+import { describeCount, type Report } from '../../import/terminal.ts';
 import { SiteError } from './http-client.ts';
-import type { RunReport } from './run-report.ts';
 
 interface RunOptions {
-  readonly report: Pick<RunReport, 'fault' | 'progress'>;
+  readonly report: Pick<Report, 'fault' | 'step'>;
+  /** What the run does, such as `visiting`, and what it counts. */
+  readonly doing: string;
+  readonly noun: string;
   /** Ends the run. */
   readonly signal: AbortSignal;
   /** How many tasks there are. */
@@ -18,7 +21,7 @@ type Queue<Task> = Generator<Task> | AsyncGenerator<Task>;
 
 export type Run = ReturnType<typeof createRun>;
 
-export function createRun({ report, signal, ...tasks }: RunOptions) {
+export function createRun({ report, doing, noun, signal, ...tasks }: RunOptions) {
   const failed = new AbortController();
   const ended = AbortSignal.any([signal, failed.signal]);
   let reason: string | undefined;
@@ -42,6 +45,11 @@ export function createRun({ report, signal, ...tasks }: RunOptions) {
       onFailure(error);
       report.fault(error.message);
     }
+  }
+
+  function showDone(): void {
+    done++;
+    report.step(doing, done / total, describeCount(done, total, noun));
   }
 
   return {
@@ -70,7 +78,7 @@ export function createRun({ report, signal, ...tasks }: RunOptions) {
           () => visit(task),
           (error) => onFailure(task, error),
         );
-        if (stopped() === undefined) report.progress(++done, total);
+        if (stopped() === undefined) showDone();
         return true;
       });
     },

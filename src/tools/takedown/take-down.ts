@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../../config/settings.ts';
-import { createReport, type Terminal } from '../../import/terminal.ts';
+import { createReport, describeCount, type Terminal } from '../../import/terminal.ts';
 import type { Family } from '../../records/kinds.ts';
 import { counted } from '../../records/printable.ts';
 import { errorMessage } from '../../records/thrown.ts';
@@ -128,7 +128,7 @@ export async function takeDownList(run: ListRun) {
         ? error
         : new StoreError(`${errorMessage(error).replace(/\.$/, '')}; ${describeStop()}`);
     });
-    shown.show(() => `${done} of ${list.size()} users`);
+    shown.step('going through the list', done / list.size(), describeCount(done, list.size(), 'users'));
   }
   const faults = [
     list.invalid() > 0 && `${counted(list.invalid(), 'line')} of the list cannot be the name of a user`,

@@ -1,7 +1,7 @@
 // How much the folder of copies may hold.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMediaFolder } from '../../../src/tools/media/folder.ts';
+import { createMediaFolder } from '../../../src/stores/media-folder.ts';
 import { openQuota } from '../../../src/tools/media/quota.ts';
 import { tempFolder } from '../../support/files.ts';
 import { putCopy } from '../../support/media-folder.ts';

@@ -141,7 +141,13 @@ test('a list of users is not written over through a link', async () => {
 
 test('an error ends a run once the tasks under way have ended', async () => {
   const { signal } = new AbortController();
-  const run = createRun({ report: { fault() {}, progress() {} }, signal, total: 2 });
+  const run = createRun({
+    report: { fault() {}, step() {} },
+    doing: 'visiting',
+    noun: 'users',
+    signal,
+    total: 2,
+  });
   let isUnderWay = false;
   async function* queue() {
     yield 'ada';

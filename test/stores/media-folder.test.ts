@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { nameUnfinished } from '../../../src/stores/output.ts';
-import { createMediaFolder, type MediaFolder, type StoredFile } from '../../../src/tools/media/folder.ts';
-import { fileType } from '../../../src/tools/media/receive.ts';
-import { tempFolder } from '../../support/files.ts';
-import { avif, gif, jpeg, mp3, mp4, pdf, png, sha256, svg, webp } from '../../support/pictures.ts';
+import { createMediaFolder, type MediaFolder, type StoredFile } from '../../src/stores/media-folder.ts';
+import { nameUnfinished } from '../../src/stores/output.ts';
+import { fileType } from '../../src/tools/media/receive.ts';
+import { tempFolder } from '../support/files.ts';
+import { avif, gif, jpeg, mp3, mp4, pdf, png, sha256, svg, webp } from '../support/pictures.ts';
 
 test.each([
   [[jpeg()], 'jpg'],

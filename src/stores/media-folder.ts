@@ -1,15 +1,13 @@
-// The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
-// several fetches may work on one folder. Small pictures that are made of a copy lie beside it.
+// The folder of copies of pictures, and the only way to one of them. A file is named for its SHA-256, written beside its
+// place, and renamed when it is whole, so several fetches may work on one folder. Small pictures that are made of a copy lie
+// beside it.
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { COPY_FILE_NAME, COPY_NAME, copyPath, SMALL_WIDTHS, smallName } from '../../records/copy-files.ts';
-import { openArchive } from '../../stores/open.ts';
-import { makeFolder, nameUnfinished, outputError, removeLeftovers } from '../../stores/output.ts';
-import type { Copy } from '../../stores/sql/media.ts';
-import type { SmallPicture } from '../../stores/sql/media-statements.ts';
+import { COPY_FILE_NAME, COPY_NAME, copyPath, SMALL_WIDTHS, smallName } from '../records/copy-files.ts';
+import { makeFolder, nameUnfinished, outputError, removeLeftovers } from './output.ts';
+import type { SmallPicture } from './sql/media-statements.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -129,19 +127,3 @@ function* listFiles(path: string): Generator<StoredFile[]> {
 }
 
 const statIfAny = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
-
-// All copies that a database knows, or those that are to be measured, page by page: a long task holds no transaction, and
-// leaves signals their turn.
-
-export async function* listCopies(database: string, unmeasured = false): AsyncGenerator<Copy> {
-  for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
-    const copies = await readPage(database, after, unmeasured);
-    yield* copies;
-    after = copies.at(-1)?.file;
-  }
-}
-
-async function readPage(database: string, after: string, unmeasured: boolean): Promise<Copy[]> {
-  await using archive = await openArchive(database);
-  return await archive.copies(after, unmeasured);
-}
