@@ -92,7 +92,7 @@ test.skipIf(skipWithout('nginx') || skipWithout('curl'))(
 
     expect(await run(configure(keeping?.[0] ?? ''))).toMatch(keepingPrints[0] as RegExp);
     const unit = readFileSync(join(folder, 'units/vitrine.service'), 'utf8');
-    expect(unit).toContain(`ExecStart=/usr/bin/node --disable-sigusr1 ${ROOT}/`);
+    expect(unit).toContain('ExecStart=/usr/bin/node --disable-sigusr1 /opt/vitrine/');
     const settings = [...unit.matchAll(/^Environment="(\w+)=(.*)"$/gm)].map(([, name, value]) => [
       name,
       value,
