@@ -36,7 +36,7 @@ export interface FetchOptions extends HostFlags {
   readonly mediaUrl: string;
   /** The URL of the database. */
   readonly database: string;
-  readonly writer: Pick<Writer, 'saveOriginals' | 'saveFacts' | 'finishFetch' | 'unknownFiles'>;
+  readonly writer: Pick<Writer, 'saveOriginals' | 'saveFacts' | 'noteTry' | 'finishFetch' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
   /** Called before the copies are linked, which cannot be interrupted. */

@@ -1,12 +1,19 @@
 // Measures copies of pictures and makes small WebP files of them, which pages offer to phones. One at a time, each within a
 // limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
 import { hash } from 'node:crypto';
-import type { Sharp, SharpOptions } from 'sharp';
+import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { SMALL_WIDTHS } from '../../records/copy-files.ts';
 import type { MeasuredCopy, SmallPicture } from '../../stores/sql/media-statements.ts';
 
-/** The process takes up to 320 MB then: interlaced PNG and progressive JPEG are decoded whole. */
+/** Few pixels may still take much memory: see `decodedBytes`. */
 const MAX_PIXELS = 50_000_000;
+/** What decoding may take. The process takes up to 256 MB then. */
+const MAX_DECODED = 120_000_000;
+/** Bytes for each pixel of AVIF, which is decoded whole, in several planes. */
+const AVIF_BYTES = 20;
+/** Most pictures are decoded some rows at a time. Each pixel of these rows becomes four numbers of four bytes on its way. */
+const ROWS = 256;
+const WORKING_BYTES = 16;
 /** WebP knows none that are longer. */
 const LONGEST_SIDE = 16_383;
 const SECONDS = 30;
@@ -75,9 +82,18 @@ async function shrink(
 
 async function measure(open: Open, path: string) {
   const found = await decode(open(path).metadata());
+  if (decodedBytes(found) > MAX_DECODED) throw new DecodeError('decoding it would take too much memory');
   // As browsers show it.
   const { width, height } = found.autoOrient;
   return { width, height, isAnimated: (found.pages ?? 1) > 1 };
+}
+
+function decodedBytes({ width, height, channels, depth, format, isProgressive }: Metadata): number {
+  const pixels = width * height;
+  const rows = width * Math.min(height, ROWS) * WORKING_BYTES;
+  if (format === 'heif') return pixels * AVIF_BYTES;
+  if (!isProgressive && format !== 'gif') return rows;
+  return Math.max(rows, pixels * Math.max(channels, 3) * (depth === 'uchar' ? 1 : 2));
 }
 
 /** The mean; null where the picture lets its background through. */

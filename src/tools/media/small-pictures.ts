@@ -30,12 +30,13 @@ interface ShrinkerParts {
   readonly run: Pick<Run, 'stop' | 'stopped'>;
   readonly report: Pick<Report, 'fault'>;
   readonly loadShrink: () => Promise<Shrink>;
+  readonly writer: Pick<Writer, 'noteTry' | 'saveFacts'>;
 }
 
 export type Shrinker = ReturnType<typeof createShrinker>;
 
 /** One copy at a time: memory is bounded by one picture. */
-export function createShrinker({ folder, quota, run, report, loadShrink }: ShrinkerParts) {
+export function createShrinker({ folder, quota, run, report, loadShrink, writer }: ShrinkerParts) {
   let loading: Promise<Shrink | undefined> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let shrunk = 0;
@@ -55,6 +56,8 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
     const shrink = await load();
     if (shrink === undefined || run.stopped() !== undefined) return undefined;
     const { file, url, bytes, failedDecodes } = copy;
+    // Whatever ends the process here ends only three runs.
+    await writer.noteTry(file, bytes);
     try {
       const facts = await shrink(folder.findPlace(file), bytes, (width, body) =>
         keepFile({ folder, quota }, smallName(file, width), body),
@@ -70,6 +73,8 @@ export function createShrinker({ folder, quota, run, report, loadShrink }: Shrin
       }
       if (!(error instanceof OutputError)) throw error;
       run.stop(`given up: ${error.message}`);
+      // The picture is not to blame. On a full disk this may fail as well.
+      await writer.saveFacts(file, { failedDecodes }).catch(() => {});
       return undefined;
     }
   }

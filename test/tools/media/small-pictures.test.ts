@@ -95,10 +95,19 @@ describe('a copy', () => {
     }
   });
 
+  const TOO_MUCH = /^decoding it would take too much memory$/;
+  const wide = (width: number, height: number) =>
+    solid(width, height).greyscale().png({ compressionLevel: 1 }).toBuffer();
+  const interlaced16 = (side: number) =>
+    solid(side, side).toColourspace('rgb16').png({ progressive: true, compressionLevel: 1 }).toBuffer();
   const cutOff = async () => (await jpeg(noise(900, 900))).subarray(0, 9000);
 
   test.each<[what: string, body: () => Promise<Buffer>, reason: RegExp]>([
     ['has too many pixels', () => solid(12_000, 5_000).png().toBuffer(), /pixel limit/],
+    ['is gray, and very wide', () => wide(600_000, 20), TOO_MUCH],
+    ['has many rows that are wide', () => wide(29_500, 300), TOO_MUCH],
+    ['is interlaced, with 16 bits', () => interlaced16(4500), TOO_MUCH],
+    ['is an AVIF of many pixels', () => solid(2500, 2500).avif({ effort: 0 }).toBuffer(), TOO_MUCH],
     ['is cut off', cutOff, /premature end/],
     ['is no picture', async () => Buffer.from('GIF89a and nothing more'), /^Input file /],
   ])('that %s is refused with the reason', async (_, make, reason) => {
@@ -191,6 +200,21 @@ describe('a fetch', () => {
     const avatars = [0, 1, 2].map((nth) => folio(nth + 1, `user${nth}`, { avatar: `${site.url}/${nth}` }));
     const { result } = await fetchInto(await databaseOf(...avatars), [site.host], { concurrency: 1 });
     expect([result.originals.fetched, result.shrunk]).toEqual([3, 1]);
+  });
+
+  test('leaves a picture alone that has ended three runs, and links the others', async () => {
+    const photo = await withPhoto();
+    let begun = 0;
+    const ending = async () => async () => {
+      begun++;
+      throw new Error('no memory');
+    };
+    for (let runs = 1; runs <= 3; runs++)
+      await expect(fetchPhoto(photo, { loadShrink: ending })).rejects.toThrow('no memory');
+    const { failure, result } = await fetchPhoto(photo, { loadShrink: ending });
+    expect([failure, result.originals.failed, begun]).toEqual([undefined, 0, 3]);
+    const exported = await done(['export', '--media-urls', '--database-url', photo.database]);
+    expect(exported.match(/\/media\//g)).toHaveLength(3);
   });
 
   test('tries to decode a picture three times, then leaves it alone', async () => {
