@@ -62,7 +62,7 @@ export const METRICS: readonly Metric[] = [
       symptom:
         'The server or a worker was started anew more than twice in 15 minutes. Requests are lost meanwhile.',
       cause: 'It is killed for its memory, or ends by an error.',
-      command: 'journalctl -u vitrine, or docker logs vitrine, and dmesg | grep -i oom',
+      command: 'journalctl -u vitrine, or docker logs vitrine, and dmesg',
     },
   },
   {
