@@ -37,7 +37,7 @@ export interface StartOptions {
 
 export type StartServer = (config: Config, log: Logger, options: StartOptions) => Promise<LocalServer>;
 
-/** What the supervisor adds to the metrics of its workers. */
+/** What the supervisor adds to the metrics of its workers, and puts before them: of the start times, the first one counts. */
 const own = new Registry();
 const deaths = new Counter({
   name: 'vitrine_worker_deaths_total',
@@ -47,7 +47,7 @@ const deaths = new Counter({
 new Gauge({
   name: 'process_start_time_seconds',
   help: 'When the supervisor started.',
-  aggregator: 'max',
+  aggregator: 'first',
   registers: [own],
 }).set(Math.round(performance.timeOrigin / 1000));
 
@@ -168,7 +168,7 @@ async function addUpMetrics() {
   await Promise.allSettled(askWorkers<Metrics>('metrics', (place, metrics) => (place.last = metrics)));
   const gauges = places.map(({ last }) => last.filter(isGauge));
   const counters = await Promise.all(places.map(({ before, last }) => addCounters(before, last)));
-  const text = await Registry.aggregate([...counters, ...gauges, await own.getMetricsAsJSON()]).metrics();
+  const text = await Registry.aggregate([await own.getMetricsAsJSON(), ...counters, ...gauges]).metrics();
   return { type: Registry.PROMETHEUS_CONTENT_TYPE, text };
 }
 
