@@ -72,11 +72,12 @@ CREATE TABLE copies (
   width INTEGER, -- in pixels; NULL: not measured
   height INTEGER,
   color TEXT, -- the mean, 'rrggbb'; NULL where the picture lets its background through
-  small TEXT, -- the widths of its small WebP files with the start of their hashes, such as '480:0f3a 960:77b1'
+  small TEXT, -- the widths of its small WebP files with the start of their hashes, such as '240:0f3a 480:77b1'
   tries INTEGER NOT NULL DEFAULT 0 -- how often decoding it was begun and came to nothing; after the third time it is left alone
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX copies_unmeasured ON copies (file)
-  WHERE width IS NULL AND tries < 3 AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
+  WHERE (width IS NULL OR width > 240 AND substr(coalesce(small, ''), 1, 4) <> '240:') AND tries < 3
+  AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 
 -- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
 

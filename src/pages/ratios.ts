@@ -1,7 +1,10 @@
 // The shapes of pictures as classes: styles within a page are forbidden.
 
 /** Width to height, in hundredths. */
-const RATIOS = [25, 33, 45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400, 600, 900];
+const COMMON = [56, 67, 71, 75, 80, 100, 125, 133, 141, 150, 160, 178, 200];
+/** Each 2.5% above the one before: a work hangs without bars beside it. */
+const STEPS = Array.from({ length: 146 }, (_, step) => Math.round(25 * 1.025 ** step));
+const RATIOS = [...new Set([...COMMON, ...STEPS])];
 
 /** The class of the nearest ratio. */
 export function ratioClass({ width, height }: { readonly width: number; readonly height: number }): string {

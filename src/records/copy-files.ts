@@ -18,7 +18,13 @@ export const MEDIA_TYPES = {
 export type Extension = keyof typeof MEDIA_TYPES;
 
 /** The widths of the small WebP files that are made of a picture. */
-export const SMALL_WIDTHS = [480, 960] as const;
+export const SMALL_WIDTHS = [240, 480, 960, 2048] as const;
+
+/** Whether a picture gets the small one of this width. The widest has the picture's own width where that is narrower. */
+export function hasSmall(pictureWidth: number, width: number): boolean {
+  const [widest, second] = SMALL_WIDTHS.toReversed();
+  return pictureWidth > (width === widest ? (second ?? width) : width);
+}
 
 /** The pattern of a copy's name: SHA-256 and extension. */
 export const COPY = `[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})`;

@@ -7,7 +7,7 @@ import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { digitsText, isObject, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, MEMBERS, ZERO_DATE } from './schemas.ts';
-import { searchWords } from './search-words.ts';
+import { type SearchedMember, searchWords } from './search-words.ts';
 import { keysOf } from './tables.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
@@ -154,9 +154,16 @@ function buildRow(kind: KindName, source: RawRecord, record: string): Row {
 }
 
 /** The same of a profile. */
-function nameKeys({ username, name }: RawRecord) {
-  const text = scalarText(username) as string;
-  return { userKey: userKey(text), words: searchWords(text, scalarText(name ?? '') ?? '') };
+function nameKeys(profile: RawRecord) {
+  const username = scalarText(profile.username) as string;
+  const text = (member: SearchedMember) => scalarText(profile[member] ?? '') ?? '';
+  const words = searchWords({
+    username,
+    name: text('name'),
+    location: text('location'),
+    skills: text('skills'),
+  });
+  return { userKey: userKey(username), words };
 }
 
 const MUST_BE_DIGITS = 'must be a whole number, not negative, of at most 40 digits';

@@ -1,4 +1,5 @@
-// How people are found: by the beginning of their user name, or of any word of their name, letter case and accents aside.
+// How people are found: by the beginning of their user name, or of any word of their name, place or skills, letter case and
+// accents aside.
 // Stored and asked for in the same form.
 
 /** What Unicode does not take apart, as it is typed where keyboards lack it. */
@@ -49,12 +50,39 @@ const cut = (text: string) => text.replace(NEEDLESS_SPACE, '').slice(0, LONGEST)
 
 /** Of longer names, the first ones count. */
 const MOST_WORDS = 8;
+const MOST_PLACE_WORDS = 4;
+/** Of all skills together. */
+const MOST_SKILL_WORDS = 12;
+/** All words of a user. */
+export const MOST_WORDS_OF_USER = 1 + MOST_WORDS + MOST_PLACE_WORDS + MOST_SKILL_WORDS;
 
-/** What a user is found by, as a JSON array: the user name, and the name from each of its words on. */
-export function searchWords(username: string, name: string): string {
-  const folded = fold(name);
-  const starts = [...folded.matchAll(WORD).take(MOST_WORDS)].map(({ index }) => folded.slice(index));
-  return JSON.stringify([...new Set([foldUserName(username), ...starts].map(cut))]);
+/** The members of a profile that a user is found by. */
+export type SearchedMember = 'username' | 'name' | 'location' | 'skills';
+
+/** What a user is found by, as a JSON array: the user name, and name, place and each skill from each of their words on. */
+export function searchWords(profile: { readonly [member in SearchedMember]?: string | undefined }): string {
+  const { username = '', name = '', location = '', skills = '' } = profile;
+  // Latin, Arabic and CJK commas.
+  const ofSkills = skills
+    .slice(0, LONGEST_SKILLS)
+    .split(/[,،、]/)
+    .flatMap((skill) => startsOf(skill, MOST_WORDS));
+  const words = [
+    foldUserName(username),
+    ...startsOf(name, MOST_WORDS),
+    ...startsOf(location, MOST_PLACE_WORDS),
+    ...ofSkills.slice(0, MOST_SKILL_WORDS),
+  ];
+  return JSON.stringify([...new Set(words.map(cut))]);
+}
+
+/** Longer texts are not read to their end. */
+const LONGEST_SKILLS = 1000;
+
+/** The text from each of its first words on. */
+function startsOf(text: string, most: number): string[] {
+  const folded = fold(text);
+  return [...folded.matchAll(WORD).take(most)].map(({ index }) => folded.slice(index));
 }
 
 /** What is looked for, in the form of these. Empty: everything would begin with it. */

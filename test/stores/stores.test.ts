@@ -73,6 +73,31 @@ describe(`the ${storeName()} store`, () => {
       expect(await found(url, 'a', 2)).toEqual(['ada', 'QUINN_okafor']);
     });
 
+    test('finds by the words of skills and of the place', async () => {
+      const url = await newDatabase();
+      await take(url, [
+        folio(1, 'ada', { location: 'Lisboa, Portugal', skills: 'type design,Screen Printing' }),
+        folio(2, 'bob', { location: '', skills: '文字,خط، طباعة' }),
+        folio(3, 'screen', { skills: 'posters' }),
+      ]);
+      for (const [text, users] of Object.entries({
+        lisboa: ['ada'],
+        portugal: ['ada'],
+        'type design': ['ada'],
+        printing: ['ada'],
+        screen: ['screen', 'ada'],
+        طباعة: ['bob'],
+        文: ['bob'],
+      }))
+        expect([text, await found(url, text)]).toEqual([text, users]);
+      await take(url, [folio(1, 'ada', { location: 'Porto', skills: '' })]);
+      expect([await found(url, 'lis'), await found(url, 'porto'), await found(url, 'type')]).toEqual([
+        [],
+        ['ada'],
+        [],
+      ]);
+    });
+
     test('follows every change: of names, users and files, also after a first import', async () => {
       const url = await newDatabase();
       await take(url, [blog(9, 'first')]);

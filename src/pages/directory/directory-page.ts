@@ -7,6 +7,7 @@ import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
+import type { Item } from '../people/person.ts';
 import { LONGEST_TITLE, shortened } from '../people/person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from '../people/pictures.ts';
 import type { PersonEntry } from '../people/read-person.ts';
@@ -36,6 +37,8 @@ export interface Letter {
 }
 
 const ROOT = '../';
+/** Of each person of a portfolio. */
+export const WORKS_SHOWN = 3;
 const LONGEST_BIO = 140;
 
 const address = (file: string, after: string) =>
@@ -69,7 +72,7 @@ export function createDirectoryPage(config: Config, mount: Mount) {
       <h1>${words.people}</h1>
       ${searchForm(variant, language, query)}
       ${query === undefined ? letterLinks(variant, page, language) : markup`<p role="status">${found(page, language)} <a href="${variant}">${words.everybody}</a></p>`}
-      ${entries.length > 0 && markup`<ul class="directory">${entries}</ul>`}
+      ${entries.length > 0 && markup`<ul class="directory${VARIANTS[variant].family === 'portfolio' && ' with-works'}">${entries}</ul>`}
       <nav class="pages" aria-label="${words.pages}">
         ${after !== '' && query === undefined && markup`<a rel="prev" href="${address(variant, previous)}">${words.previousPage}</a>`}
         ${next && markup`<a rel="next" href="${address(variant, next)}">${words.nextPage}</a>`}
@@ -114,13 +117,36 @@ function letterLinks(variant: string, page: DirectoryPage, language: Language): 
       ${letters.length > 1 && markup`<nav class="letters" aria-label="${words.letters}">${sorted.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
 }
 
-function entry({ username, name, bio, smallAvatar }: PersonEntry, variant: string, source: PictureSource) {
+function entry(person: PersonEntry, variant: string, source: PictureSource) {
+  const { username, name, bio, smallAvatar, works } = person;
   const size = { width: 64, height: 64, sizes: '4rem' };
   const avatar = { kind: 'face', seed: username, initials: takeInitials(name), ...size };
-  return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${picture(source(smallAvatar), avatar)}
+  return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${works && workStrip(works, source)}${picture(source(smallAvatar), avatar)}
           <span class="who"><bdi class="name">${shortened(name, LONGEST_TITLE)}</bdi> <bdi class="handle">@${shortened(username, LONGEST_TITLE)}</bdi>
           ${bio && markup`<span class="line" dir="auto">${shortened(bio, LONGEST_BIO)}</span>`}</span></a></li>
         `;
+}
+
+/** What one sees first of a designer. An empty place says that there is no more. */
+function workStrip(works: readonly Item[], source: PictureSource): Markup {
+  const shown = works.map(({ image, smallImage, title, id }) => {
+    const large = source(image);
+    const { width = 1, height = 1 } = large?.known ?? {};
+    return picture(large?.known?.small.length ? large : source(smallImage), {
+      kind: 'thumb',
+      width: 160,
+      height: 160,
+      // Of a wide one, only the middle is shown.
+      sizes: width > 1.7 * height ? '20rem' : '7.5rem',
+      seed: `${title} ${id}`,
+      initials: takeInitials(title),
+    });
+  });
+  const places = Array.from(
+    { length: WORKS_SHOWN - shown.length },
+    () => markup`<span class="thumb"></span>`,
+  );
+  return markup`<span class="works" aria-hidden="true">${shown}${places}</span>`;
 }
 
 export const createDirectoryJson =

@@ -3,7 +3,7 @@
 
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../../api/http/errors.ts';
 import { sendRendered } from '../../api/http/fresh.ts';
 import { caching, type Headers, JSON_TYPE, PRIVATE } from '../../api/http/headers.ts';
@@ -19,15 +19,17 @@ import type { Reader } from '../../stores/reader.ts';
 import { LAST } from '../../stores/sql/word-statements.ts';
 import { VARIANTS } from '../../variants.ts';
 import { pageHeaders } from '../page-headers.ts';
+import { readNewest } from '../people/history.ts';
 import { createPictureReader } from '../people/page-pictures.ts';
 import { pageRoute } from '../people/person-pages.ts';
 import { describeSettings } from '../people/person-replies.ts';
-import { readEntry } from '../people/read-person.ts';
+import { type Data, readEntry, readPerson } from '../people/read-person.ts';
 import {
   createDirectoryJson,
   createDirectoryPage,
   type DirectoryPage,
   type Letter,
+  WORKS_SHOWN,
 } from './directory-page.ts';
 import { oncePerVersion } from './once-per-version.ts';
 
@@ -70,7 +72,11 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
     const url = `/people/${mount.variant}`;
     addList(app, options, mount, { url, headers, render: createDirectoryPage(config, mount) });
     const ofThisHost = { ...route, constraints: hostConstraint(mount.base) };
-    app.get(`${url}/`, ofThisHost, (_request, reply) => void redirect(reply, `../${mount.variant}`));
+    app.get(
+      `${url}/`,
+      ofThisHost,
+      (request, reply) => void redirect(reply, `../${mount.variant}${queryOf(request)}`),
+    );
   }
   const starts: [url: string, folder: string][] = [
     ['/', 'people/'],
@@ -78,12 +84,12 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
     ['/people/', ''],
   ];
   for (const [url, folder] of starts)
-    app.get(url, route, async ({ headers }, reply) => {
-      const here = mounts.filter((mount) => isOnHost(mount, headers.host));
+    app.get(url, route, async (request, reply) => {
+      const here = mounts.filter((mount) => isOnHost(mount, request.headers.host));
       const [first = here[0]] = await listInhabited(options.store, here);
       if (first === undefined) throw new RequestError('ROUTE_NOT_FOUND');
       // There may be other people tomorrow, or no directory.
-      return redirect(reply, folder + first.variant, 302);
+      return redirect(reply, folder + first.variant + queryOf(request), 302);
     });
   done();
 };
@@ -113,6 +119,7 @@ function addList(
 ): void {
   const { variant, base } = mount;
   const { family } = VARIANTS[variant];
+  const hasWorks = family === 'portfolio' && headers['content-type'] !== JSON_TYPE;
   // A logo may be long.
   const settings = computeEtag(describeSettings(config));
   const findLetters = createLetters(store, family);
@@ -133,15 +140,37 @@ function addList(
     // Every name, and everything that is looked for, would be an address of its own in a cache.
     const isKept = request.query.after === undefined && request.query.q === undefined;
     const kept = isKept ? caching(config) : PRIVATE;
-    const pictures = await readPictures(users.map(({ avatar }) => avatar).join(' '));
-    const shown = [url, after, around, users.map(({ etag }) => etag), ...pictures];
+    const works = hasWorks ? await readWorks(users.slice(0, PAGE_SIZE)) : [];
+    const named = [...users.map(({ avatar }) => avatar), ...works.map(({ texts }) => texts)];
+    const pictures = await readPictures(named.join(' '));
+    const shown = [url, after, around, users.map(({ etag }) => etag), works, ...pictures];
     const etag = computeEtag(settings + JSON.stringify(shown));
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
-      const people = users.slice(0, PAGE_SIZE).map(readEntry);
+      const people = users
+        .slice(0, PAGE_SIZE)
+        .map((user, nth) => ({ ...readEntry(user), ...(hasWorks && { works: works[nth]?.items() ?? [] }) }));
       const isLast = users.length <= PAGE_SIZE;
       return render({ people, after, isLast, pictures, ...around });
     });
   });
+
+  /** The newest works of each. */
+  const readWorks = (users: readonly { readonly username: string }[]) =>
+    Promise.all(
+      users.map(async ({ username }) => {
+        const newest = await readNewest(store, variant, userKey(username));
+        const records: Data[] = JSON.parse(newest?.items() ?? '[]').slice(0, WORKS_SHOWN);
+        // What is shown of each: a page changes with nothing else.
+        const items = records.map(({ id = '', title = '', image = '', large_image = '' }) => ({
+          id,
+          title,
+          image,
+          large_image,
+        }));
+        const texts = JSON.stringify(items);
+        return { texts, items: () => readPerson(variant, {}, items).items };
+      }),
+    );
 
   /** What else a page of the list shows. */
   async function readAround(after: string) {
@@ -180,6 +209,9 @@ function createLetters(store: Reader, family: Family): () => Promise<readonly Le
 
   return () => share(family, find);
 }
+
+/** What was asked for, with its question mark. */
+const queryOf = ({ url }: FastifyRequest) => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
 
 const redirect = (reply: FastifyReply, location: string, status = 301) =>
   reply.header('location', location).code(status).send();

@@ -12,6 +12,7 @@ import type { Config } from '../../config/settings.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../../variants.ts';
 import { hasNoData } from '../error-pages.ts';
+import { findLanguage } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { addPageFiles } from '../page-files.ts';
 import {
@@ -111,6 +112,13 @@ function cardScript(config: Config): string {
   const table = JSON.stringify(Object.fromEntries(rows));
   return readScript('embed.js')
     .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
+    .replace('const WORDS = {};', () => `const WORDS = ${JSON.stringify(cardWords(config))};`)
     .replace('const PAGES = true;', `const PAGES = ${config.explorer};`)
     .replace("const SAMPLES = ' ';", () => `const SAMPLES = ${JSON.stringify(samples)};`);
+}
+
+/** What the card says in the language of the site. */
+function cardWords(config: Config) {
+  const { verified, none, all, latest, counts, untitled, kinds } = findLanguage(config).words;
+  return { verified, none, all, latest, counts, untitled, kinds };
 }

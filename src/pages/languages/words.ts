@@ -55,12 +55,15 @@ export interface Words {
   readonly newerItem: string;
   readonly olderItem: string;
   readonly all: ByNoun;
+  readonly moreBy: string;
   // Feeds.
   readonly follow: string;
   readonly followHint: string;
   readonly followName: string;
   readonly feedsAre: ByNoun;
   readonly feedsHave: ByNoun;
+  readonly feedReaders: string;
+  readonly feedApp: string;
   readonly copy: string;
   readonly copied: string;
   readonly notCopied: string;

@@ -1,10 +1,10 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
-// those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
+// those of the reader. An SVG inside <img> may load nothing: pictures that are not given are initials.
 
 import type { Language } from '../languages/language.ts';
 import { type Markup, markup } from '../markup.ts';
 import { chooseHue, HUES, takeInitials } from '../web/shown.js';
-import { type Item, type Person, personTitle, shortened } from './person.ts';
+import { type Item, itemTitle, type Person, personTitle, shortened } from './person.ts';
 
 const WIDTH = 440;
 const MARGIN = 24;
@@ -24,11 +24,23 @@ interface Block {
   readonly bottom: number;
 }
 
-/** `avatar` is a data: URL. */
-export function cardImage(person: Person, language: Language, avatar?: string): string {
+/** As data: URLs. */
+export interface CardPictures {
+  readonly avatar?: string | undefined;
+  /** For each item, in their order. */
+  readonly works?: readonly (string | undefined)[] | undefined;
+}
+
+export function cardImage(
+  person: Person,
+  language: Language,
+  { avatar, works = [] }: CardPictures = {},
+): string {
   const head = drawHead(person, language, avatar);
-  const draw = person.noun === 'shots' ? drawTiles : drawPosts;
-  const list = draw(person, language, head.bottom);
+  const list =
+    person.noun === 'shots'
+      ? drawTiles(person, language, head.bottom, works)
+      : drawPosts(person, language, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
 <title id="t">${personTitle(person)}</title>
@@ -70,7 +82,12 @@ const picture = (avatar: string) => markup`
 <image href="${avatar}" x="${MARGIN}" y="48" width="72" height="72" preserveAspectRatio="xMidYMid slice" clip-path="url(#round)"/>`;
 
 /** Shots as tiles, three in a row. */
-function drawTiles({ items }: Person, { words }: Language, top: number): Block {
+function drawTiles(
+  { items }: Person,
+  { words }: Language,
+  top: number,
+  works: readonly (string | undefined)[],
+): Block {
   const shown = items.slice(0, MOST_TILES);
   const gap = 12;
   const width = Math.floor((INNER - 2 * gap) / 3);
@@ -80,19 +97,26 @@ function drawTiles({ items }: Person, { words }: Language, top: number): Block {
     const title = item.title || words.untitled;
     const x = MARGIN + (index % 3) * (width + gap);
     const y = top + 12 + Math.floor(index / 3) * (height + 34);
-    return markup`${gradient(`tile${index}`, `${title} ${id}`)}<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4" fill="url(#tile${index})"/>
-<text class="w" x="${x + width / 2}" y="${y + height / 2 + 7}" font-size="20" text-anchor="middle">${takeInitials(title)}</text>
+    const place = markup`x="${x}" y="${y}" width="${width}" height="${height}"`;
+    const work = works[index];
+    return markup`${gradient(`tile${index}`, `${title} ${id}`)}<rect ${place} rx="4" fill="url(#tile${index})"/>
+<text class="w" x="${x + width / 2}" y="${y + height / 2 + 7}" font-size="20" text-anchor="middle">${takeInitials(title)}</text>${work && drawWork(work, `work${index}`, place)}
 <text x="${x}" y="${y + height + 17}" font-size="12">${clipped(title, 12, width)}</text>`;
   });
   const rows = Math.ceil(shown.length / 3);
   return { drawn: markup`${tiles}`, bottom: top + (rows === 0 ? 0 : rows * (height + 34) - 2) };
 }
 
+/** Over the initials, which stay visible where the picture cannot be shown. */
+const drawWork = (work: string, id: string, place: Markup) => markup`
+<clipPath id="${id}"><rect ${place} rx="4"/></clipPath><image href="${work}" ${place} preserveAspectRatio="xMidYMid slice" clip-path="url(#${id})"/>`;
+
 /** Posts as two lines each, with their date. */
 function drawPosts({ items }: Person, language: Language, top: number): Block {
   let y = top + 8;
-  const posts = items.slice(0, MAX_POSTS).map(({ text, date }: Item) => {
-    const lines = wrapped(text || language.words.photo, 14, INNER, 2);
+  const posts = items.slice(0, MAX_POSTS).map((item: Item) => {
+    const { text, date } = item;
+    const lines = wrapped(text || itemTitle(item, 'posts', language), 14, INNER, 2);
     const drawn = markup`<path class="line" d="M${MARGIN} ${y}h${INNER}"/>
 ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20}" font-size="14">${line}</text>`)}
 <text class="q" x="${MARGIN}" y="${y + 24 + lines.length * 20}" font-size="12">${language.date(date) ?? language.words.undated}</text>`;

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { VARIANTS, type Variant } from '../../variants.ts';
 import type { Language } from '../languages/language.ts';
 import { Markup, markup } from '../markup.ts';
-import type { Item, Person } from './person.ts';
+import { type Item, type Person, shortened } from './person.ts';
 
 export interface Feed {
   readonly language: Language;
@@ -72,16 +72,27 @@ export function atomFeed(feed: Feed): string {
 `.text;
 }
 
+const mediumTitle = ({ extras }: Item) => extras[0]?.title ?? '';
+
+const LONGEST_TITLE = 80;
+
+/** Atom requires a title. That of a post is its first words, or the date where it has none. */
+function entryTitle({ person, language }: Feed, item: Item): string {
+  const { words } = language;
+  if (person.noun === 'shots') return words.untitled;
+  const text = shortened(item.text || mediumTitle(item), LONGEST_TITLE);
+  return text || (language.date(item.date) ?? words.post);
+}
+
 function atomEntry(feed: Feed, item: Item) {
   const { title, text, date, url, image, tags } = item;
-  const { language } = feed;
   const page = buildLinks(feed).item(item);
   // A picture that is in the feed as HTML is shown by every reader.
-  const content = markup`${text && markup`<p>${text}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
-  // Atom requires a title; a post has none, and its text would be shown twice.
+  const words = text || mediumTitle(item);
+  const content = markup`${words && markup`<p>${words}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
   return markup`<entry>
     <id>${idFor(feed, item)}</id>
-    <title>${title || (feed.person.noun === 'shots' ? language.words.untitled : (language.date(date) ?? language.words.post))}</title>
+    <title>${title || entryTitle(feed, item)}</title>
     <published>${date}</published>
     <updated>${date}</updated>
     ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
@@ -116,7 +127,7 @@ export function jsonFeed(feed: Feed): string {
       ...(known && page && { url: itemPage(item) }),
       ...(item.url && { external_url: item.url }),
       ...(item.title && { title: item.title }),
-      content_text: item.text || item.title || feed.language.words.untitled,
+      content_text: item.text || item.title || mediumTitle(item) || feed.language.words.untitled,
       ...(item.image && { image: item.image }),
       date_published: item.date,
       ...(item.tags.length > 0 && { tags: item.tags }),

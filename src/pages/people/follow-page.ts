@@ -3,6 +3,7 @@
 import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
 import { fill, findLanguage } from '../languages/language.ts';
+import type { Words } from '../languages/words.ts';
 import { createLook } from '../look.ts';
 import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
@@ -37,6 +38,7 @@ export function createFollowPage(config: Config, mount: Mount) {
       <div class="sheet">
         <h1>${fillMarkup(words.followName, { name: markup`<bdi${spoken(name)}>${shortened(name, LONGEST_TITLE)}</bdi>` })}</h1>
         <p>${words.feedsAre[noun]}</p>
+        ${readerLinks(words, base.origin && `${base.origin}/feeds/${variant}/${segment}.atom`)}
         <dl class="feeds" data-copy="${words.copy}" data-copied="${words.copied}" data-not-copied="${words.notCopied}">
           ${address('Atom', 'atom')}
           ${address('JSON Feed', 'json')}
@@ -47,6 +49,26 @@ export function createFollowPage(config: Config, mount: Mount) {
     `,
     });
   };
+}
+
+/** What adds a feed: the app of the visitor's system, and readers on the web. */
+const READERS = [
+  [undefined, 'feed:'],
+  ['Feedly', 'https://feedly.com/i/subscription/feed/'],
+  ['Inoreader', 'https://www.inoreader.com/?add_feed='],
+] as const;
+
+/** Without a base URL, the server does not know its host: a script completes them. */
+function readerLinks(words: Words, feed: string | undefined): Markup {
+  const links = READERS.map(([name, start]) => {
+    const address = feed && start + (start === 'feed:' ? feed : encodeURIComponent(feed));
+    const where = address === undefined ? markup`data-reader="${start}"` : markup`href="${address}"`;
+    return markup`<li><a ${where} rel="nofollow noreferrer">${name ?? words.feedApp}</a></li>`;
+  });
+  return markup`<section${feed === undefined && markup` hidden`}>
+          <h2>${words.feedReaders}</h2>
+          <ul class="readers">${links}</ul>
+        </section>`;
 }
 
 const feedAddress = (kind: string, href: string, shown: string): Markup =>

@@ -5,12 +5,29 @@ import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
 import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
-import { jsonBlock, type Markup, markup } from '../markup.ts';
+import { fillMarkup, jsonBlock, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { takeInitials } from '../web/shown.js';
 import { headLinks, linkPreview, previewPicture } from './page-head.ts';
-import { type Item, itemTitle, type Person, personTitle, shortened, textDirection } from './person.ts';
-import { extraLink, type ItemContext, isBrief, medium, priceTag, tagList, when } from './person-items.ts';
+import {
+  type Item,
+  itemTitle,
+  LONGEST_TITLE,
+  type Person,
+  personTitle,
+  shortened,
+  textDirection,
+} from './person.ts';
+import {
+  extraLink,
+  type ItemContext,
+  isBrief,
+  itemList,
+  medium,
+  priceTag,
+  tagList,
+  when,
+} from './person-items.ts';
 import {
   byline,
   canonicalPage,
@@ -29,6 +46,8 @@ export interface ItemView {
   readonly item: Item;
   readonly newer?: string | undefined;
   readonly older?: string | undefined;
+  /** The newest of their other items. */
+  readonly others?: readonly Item[];
   readonly pictures?: KnownPictures;
 }
 
@@ -44,27 +63,53 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
     const { person, item } = view;
     const { noun, username } = person;
     const source = findSource(view.pictures);
-    const context = { source, language };
+    const segment = encodeURIComponent(username);
+    const context = {
+      source,
+      language,
+      address: ({ id }: Item) => id,
+      mention: (name: string) => `../${encodeURIComponent(name)}`,
+    };
     const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
     return layout({
       head: itemHead(place, view),
-      links: navigation(`../${encodeURIComponent(username)}`, language),
+      links: navigation(`../${segment}`, language),
       name: `single ${noun}`,
       direction: textDirection(`${item.title} ${item.text}`),
       main: markup`
-      <article class="h-entry">
-        ${byline(person, source, `../${encodeURIComponent(username)}`)}
+      <article class="h-entry${isBeside(item, source) && ' beside'}">
+        ${byline(person, source, `../${segment}`)}
         ${noun === 'shots' && item.image && work(item, item.image, item.title, source)}
         <div class="sheet">
           ${noun === 'shots' ? shotText(item, language) : postText(item, context)}
-          <p class="foot"><a class="u-url" href="${item.id}">${when(item, language)}</a>${item.price && priceTag(item.price, language)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title, language))}</p>
+          <p class="foot"><a class="u-url" href="${item.id}">${when(item, language)}</a>${item.price && priceTag(item.price, language, true)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title, language))}</p>
         </div>
       </article>
       ${neighbours(view, language)}
+      ${moreBy(view, context)}
     `,
       footer: forDevelopers(explorer, language),
     });
   };
+}
+
+/** A work of this shape leaves room for words beside it. */
+const WIDEST_BESIDE = 1.8;
+
+function isBeside({ image }: Item, source: PictureSource): boolean {
+  const { width, height } = source(image)?.known ?? { width: 0, height: 0 };
+  return width > 0 && width < WIDEST_BESIDE * height;
+}
+
+/** Leads on to other items of the person. */
+function moreBy({ person, others = [] }: ItemView, context: ItemContext): Markup | undefined {
+  if (others.length === 0) return undefined;
+  const { name, noun, username } = person;
+  const link = markup`<a href="../${encodeURIComponent(username)}"><bdi>${shortened(name, LONGEST_TITLE)}</bdi></a>`;
+  return markup`<section class="more-by">
+        <h2>${fillMarkup(context.language.words.moreBy, { name: link })}</h2>
+        ${itemList({ noun, items: others }, context, true)}
+      </section>`;
 }
 
 function itemHead({ config, mount, look, language }: PagePlace, view: ItemView): Markup {
@@ -118,7 +163,7 @@ const shotText = (
   language: Language,
 ) => markup`<h1${written(title)} class="p-name">${title || language.words.untitled}</h1>
           ${text && markup`<p class="words e-content"${written(text)}>${linked(text)}</p>`}
-          ${tagList(tags, 'tags', language)}`;
+          ${tagList(tags, language)}`;
 
 function postText(item: Item, context: Pick<ItemContext, 'source' | 'language'>): Markup {
   const { source, language } = context;

@@ -16,11 +16,16 @@ export interface ItemContext {
   readonly address: (item: Item) => string;
   /** The address of another user's page. */
   readonly mention: (name: string) => string;
+  /** The address of a search for people, where there is one. */
+  readonly search?: ((text: string) => string) | undefined;
 }
 
 /** Of a phone, where two stand in a row, and of a column of a wide window. */
 const TILE_SIZES = '(width < 40rem) 10rem, 22rem';
-const ROW_SIZES = '(width < 40rem) 10rem, 32rem';
+const ROW_SIZES = '(width < 40rem) 10rem, 28rem';
+/** Of a shape that fills a row of a phone. */
+const WIDE_SHAPE = 1.7;
+const WIDE_SIZES = '(width < 40rem) 20rem, 44rem';
 const LARGE_SIZES = '(width < 40rem) 20rem, 44rem';
 const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
 
@@ -30,24 +35,44 @@ const TINY = 320;
 export function personItems({ noun, items }: Person, context: ItemContext): Markup {
   const { words } = context.language;
   if (items.length === 0) return markup`<p class="no-items"><bdi>${words.none[noun]}</bdi></p>`;
+  return markup`<h2 class="visually-hidden">${words.latest[noun]}</h2>
+      ${itemList({ noun, items }, context)}`;
+}
+
+/** `isBelow`: what stands above it fills the first screen. */
+export function itemList(
+  { noun, items }: Pick<Person, 'noun' | 'items'>,
+  context: ItemContext,
+  isBelow = false,
+): Markup {
+  const { words } = context.language;
   const isGallery = noun === 'shots';
   const marks = isGallery ? distinctInitials(items.map(({ title }) => title || words.untitled)) : [];
   const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
   const isJustified = items.length > 1 && known * 2 > items.length;
-  const hasLarge = !isJustified && items.length !== 2;
+  const hasLarge = !isJustified && items.length !== 2 && !isBelow;
   const drawn = items.map((item, nth) => {
     if (!isGallery) return post(item, context);
     const place = {
       isJustified,
-      isFirst: nth === 0,
+      isFirst: nth === 0 && !isBelow,
       isLarge: nth === 0 && hasLarge,
       isAlone: items.length === 1,
     };
     return shot(item, marks[nth] ?? '', place, context);
   });
   const list = isGallery ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
-  return markup`<h2 class="visually-hidden">${words.latest[noun]}</h2>
-      <ol class="${list}">${drawn}</ol>`;
+  return markup`<ol class="${list}">${drawn}</ol>`;
+}
+
+/** In a row, a wide picture fills a phone, and in a large window it is twice as wide as others. */
+function chooseSizes(
+  { width, height }: { readonly width: number; readonly height: number },
+  { isLarge, isJustified }: Pick<Place, 'isLarge' | 'isJustified'>,
+): string {
+  if (isLarge) return LARGE_SIZES;
+  if (!isJustified) return TILE_SIZES;
+  return width > WIDE_SHAPE * height ? WIDE_SIZES : ROW_SIZES;
 }
 
 interface Place {
@@ -72,7 +97,7 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
   const tile = picture(shown, {
     kind: known.width < TINY ? 'tile tiny' : 'tile',
     ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),
-    sizes: isLarge ? LARGE_SIZES : isJustified ? ROW_SIZES : TILE_SIZES,
+    sizes: chooseSizes(known, { isLarge, isJustified }),
     isLarge,
     isSized: isAlone,
     seed: `${title} ${id}`,
@@ -89,13 +114,23 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
         </li>`;
 }
 
-export const tagList = (tags: readonly string[], name: string, { words }: Language): Markup | undefined =>
-  tags.length === 0
-    ? undefined
-    : markup`<ul class="${name}" aria-label="${words.tags}">${tags.map((tag) => markup`<li class="p-category"${spoken(tag)}>${tag}</li>`)}</ul>`;
+/** `search` makes the address of a search for a tag, where there is one. */
+export function tagList(
+  tags: readonly string[],
+  { words }: Language,
+  search?: (tag: string) => string,
+): Markup | undefined {
+  if (tags.length === 0) return undefined;
+  const items = tags.map((tag) => {
+    const shown = search === undefined ? tag : markup`<a class="tag" href="${search(tag)}">${tag}</a>`;
+    return markup`<li class="p-category"${spoken(tag)}>${shown}</li>`;
+  });
+  return markup`<ul class="tags" aria-label="${words.tags}">${items}</ul>`;
+}
 
-export const priceTag = (price: string, language: Language): Markup =>
-  markup` <span class="price"><span class="visually-hidden">${language.words.price}: </span><bdi>${language.price(price)}</bdi></span>`;
+/** Where there is room for it, its name is shown. */
+export const priceTag = (price: string, language: Language, isNamed = false): Markup =>
+  markup` <span class="price"><span${!isNamed && markup` class="visually-hidden"`}>${language.words.price}: </span><bdi>${language.price(price)}</bdi></span>`;
 
 export const extraLink = ({ kind, url }: Extra, title: string, { words }: Language): Markup =>
   markup` ${outside(url, markup`${words.kinds[kind]}<span class="visually-hidden"> ${title}</span>`)}`;
@@ -116,7 +151,7 @@ function post(item: Item, context: ItemContext): Markup {
         </li>`;
 }
 
-const BRIEF = 90;
+const BRIEF = 48;
 
 /** A short text alone is set larger. */
 export const isBrief = ({ text, smallImage, extras }: Item) =>

@@ -43,6 +43,9 @@ export function createPersonPage(config: Config, mount: Mount) {
       source: findSource(extent.pictures),
       address: ({ id }: Item) => `${segment}/${id}`,
       mention: encodeURIComponent,
+      search: config.directory
+        ? (text: string) => `../${mount.variant}?${new URLSearchParams({ q: text })}`
+        : undefined,
     };
     const explorer = look.explorer(root, { variant: mount.variant, user: username });
     return layout({
@@ -191,13 +194,14 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
   });
   const places = listPlaces(person, language);
   return markup`
-      <div class="h-card">
+      <div class="h-feed">
+      <div class="p-author h-card">
         <div class="case">
           ${coverPicture(person, source)}
           <div class="plinth">
             ${avatarPicture}
             <div class="plate${LONG_NAME.test(name) && ' long'}">
-              <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="${words.verified}" title="${words.verified}"></span>`}</h1>
+              <h1${written(name)}><a class="p-name u-url u-uid" href="${encodeURIComponent(username)}">${name}</a>${verified && markup`<span class="verified" role="img" aria-label="${words.verified}" title="${words.verified}"></span>`}</h1>
               <p class="handle"><bdi>@<span class="p-nickname">${username}</span></bdi></p>
             </div>
             ${counts(person, language)}
@@ -206,10 +210,11 @@ function personMain(person: Person, context: ItemContext, extent: Extent): Marku
         <div class="about">
           ${bio && openable(bio, { kind: 'bio', of: name, language, ...(noun === 'posts' && { mention: context.mention }) })}
           ${places.length > 0 && markup`<p class="places">${places}</p>`}
-          ${tagList(skills, 'tags', language)}
+          ${tagList(skills, language, context.search)}
         </div>
       </div>
       ${personItems(person, context)}
+      </div>
       ${pageLinks(noun, extent, context.language)}
     `;
 }
@@ -221,8 +226,8 @@ function coverPicture({ noun, cover, items, username }: Person, source: PictureS
   return picture(source(cover) ?? (work?.known?.small.length ? work : undefined), {
     kind: 'cover',
     width: 1600,
-    height: isGallery ? 400 : 240,
-    sizes: '(width < 40rem) 10rem, (width < 72rem) 100vw, 72rem',
+    height: isGallery ? 267 : 240,
+    sizes: '(width < 40rem) 20rem, (width < 72rem) 100vw, 72rem',
     priority: 'high',
     seed: `${username} cover`,
   });
@@ -281,6 +286,9 @@ function listPlaces({ location, country, links }: Person, language: Language): M
       ? [markup`<span class="p-country-name">${language.region(country)}</span>`]
       : []),
     // Their own pages: other sites take rel="me" for a proof where the page there leads back.
-    ...links.map((url) => markup`<a class="u-url" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`),
+    ...links.map(
+      (url, nth) =>
+        markup`<a class="u-url${nth === 0 && ' first'}" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`,
+    ),
   ];
 }

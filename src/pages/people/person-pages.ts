@@ -12,14 +12,14 @@ import { findMissingCode, lookupResponses, UserInput } from '../../api/lookup.ts
 import { createSuggestedUsers, type ExampleUsers } from '../../api/openapi/example-users.ts';
 import { hostConstraint, isOnHost, type Mount } from '../../config/mount.ts';
 import { type Config, listMounts } from '../../config/settings.ts';
-import { joinEtags } from '../../records/etag.ts';
+import { computeEtag, joinEtags } from '../../records/etag.ts';
 import type { Family } from '../../records/kinds.ts';
 import { nearest } from '../../records/nearest.ts';
 import { ID, isId } from '../../records/schemas.ts';
 import { searchKey } from '../../records/search-words.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
-import { VARIANTS } from '../../variants.ts';
+import { VARIANTS, type Variant } from '../../variants.ts';
 import { isForPeople } from '../error-pages.ts';
 import { findLanguage } from '../languages/language.ts';
 import { missingPage, type PageLink } from '../page.ts';
@@ -32,7 +32,7 @@ import type { Item, Person } from './person.ts';
 import { createPersonPage, missingPerson } from './person-page.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 import type { KnownPictures } from './pictures.ts';
-import { parsePerson } from './read-person.ts';
+import { type Data, parsePerson, readPerson } from './read-person.ts';
 
 const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
 const Query = Type.Object({
@@ -73,8 +73,10 @@ export function addPersonPages(app: FastifyInstance, options: PeopleOptions): vo
     (request, reply) => sendPerson(request, reply, request.query.before),
   );
   app.get<PersonRoute>(`/people/${variant}/:username/`, route, (request, reply) => {
+    const { url, params } = request;
+    const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
     reply
-      .header('location', `../${encodeURIComponent(request.params.username)}`)
+      .header('location', `../${encodeURIComponent(params.username)}${query}`)
       .code(301)
       .send();
   });
@@ -112,14 +114,24 @@ function createPersonSender(options: PeopleOptions) {
 /** The item of the page; `readItem` gives the person with this item alone. */
 const itemOf = ({ items }: Person) => items[0] as Item;
 
+const MOST_OTHERS = 5;
+
+/** The newest items of the user, except this one: those of the stored list are one read. */
+async function readOthers(store: Reader, variant: Variant, key: string, id: string): Promise<Data[]> {
+  const newest = await readNewest(store, variant, key);
+  const items: Data[] = JSON.parse(newest?.items() ?? '[]');
+  return items.filter((item) => item.id !== id).slice(0, MOST_OTHERS);
+}
+
 /** The page of one item. */
 function createItemSender(options: PeopleOptions) {
   const { config, mount, store } = options;
-  const { family } = VARIANTS[mount.variant];
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
   const sendMissing = createMissingSender(options);
-  const version = createVersion((person) => render({ person, item: itemOf(person) }));
+  const version = createVersion((person) => render({ person, item: itemOf(person), others: person.items }));
   const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
@@ -128,8 +140,21 @@ function createItemSender(options: PeopleOptions) {
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
     if (found === undefined) return sendMissing(request, reply, username, '../');
     const { newer, behind: older } = found;
-    return sendPage(reply, found, { key, isKept: true }, (person, pictures) =>
-      render({ person, item: itemOf(person), newer, older, pictures }),
+    const others = await readOthers(store, variant, key, id);
+    const part = {
+      ...found,
+      etag: computeEtag(found.etag + JSON.stringify(others)),
+      texts: () => found.texts() + JSON.stringify(others),
+    };
+    return sendPage(reply, part, { key, isKept: true }, (person, pictures) =>
+      render({
+        person,
+        item: itemOf(person),
+        newer,
+        older,
+        others: readPerson(variant, {}, others).items,
+        pictures,
+      }),
     );
   };
 }

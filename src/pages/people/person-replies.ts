@@ -18,7 +18,9 @@ import { userKey } from '../../records/user-name.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { VARIANTS } from '../../variants.ts';
 import { readNewest } from './history.ts';
+import { picturesTag } from './page-pictures.ts';
 import type { Person } from './person.ts';
+import type { KnownPictures } from './pictures.ts';
 import { parsePerson, specimen } from './read-person.ts';
 
 export interface PeopleOptions {
@@ -35,7 +37,9 @@ export interface Template {
   readonly headers: Headers;
   /** Items that it shows, at most. */
   readonly mostItems: number;
-  render(person: Person): Awaitable<RenderedReply>;
+  /** What is known of the pictures that a text names, for what shows them. */
+  readPictures?(text: string): Promise<KnownPictures>;
+  render(person: Person, pictures: KnownPictures): Awaitable<RenderedReply>;
 }
 
 interface RenderedReply {
@@ -45,6 +49,7 @@ interface RenderedReply {
 }
 
 const NOTHING: RenderedReply = { text: '' };
+const NO_PICTURES: KnownPictures = new Map();
 
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family } = VARIANTS[variant];
@@ -65,10 +70,11 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const key = userKey(name);
       const found = await readNewest(store, variant, key);
       if (found === undefined) return false;
-      const tags = [template.version(), found.profile.etag, found.etag];
+      const pictures = (await template.readPictures?.(found.texts())) ?? NO_PICTURES;
+      const tags = [template.version(), found.profile.etag, found.etag, ...picturesTag(pictures)];
       const isKnown = matches(reply.request.headers['if-none-match'], joinEtags(...tags));
       const person = () => parsePerson(variant, found, template.mostItems);
-      const { text, isIncomplete = false } = isKnown ? NOTHING : await template.render(person());
+      const { text, isIncomplete = false } = isKnown ? NOTHING : await template.render(person(), pictures);
       if (isIncomplete) tags.push('incomplete');
       tagUser(reply, family, key, isShared(template.headers) && !isIncomplete);
       sendRendered(reply, { ...template.headers, etag: joinEtags(...tags) }, () => text);

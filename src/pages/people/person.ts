@@ -33,7 +33,7 @@ export interface Item {
   readonly text: string;
   /** As RFC 3339. */
   readonly date: string;
-  /** A page about it. */
+  /** Of a page elsewhere: where it is sold, its file, video or song. */
   readonly url: string;
   readonly image: string;
   /** The smaller one, if there are two. */
@@ -103,5 +103,5 @@ export const itemTitle = (
   noun: Person['noun'],
   { words }: Language,
 ): string =>
-  shortened(title || (noun === 'shots' ? words.untitled : text), LONGEST_NAME) ||
+  shortened(title || (noun === 'shots' ? words.untitled : text || (extras[0]?.title ?? '')), LONGEST_NAME) ||
   (smallImage ? words.photo : extras[0] ? words.kinds[extras[0].kind] : words.post);

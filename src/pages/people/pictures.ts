@@ -89,18 +89,24 @@ export function picture(source: Source | undefined, options: PictureOptions): Ma
   const { known } = source;
   const color = known?.color ?? undefined;
   const shape = options.isSized && known?.width && ` sized ${ratioClass(known)}`;
-  return markup`<span class="picture ${kind} ${hue}${shape}">${
+  const isLight = (known !== undefined && known.small.length > 0) || source.url.endsWith('.svg');
+  return markup`<span class="picture ${kind} ${hue}${shape}${!isLight && ' original'}">${
     // Styles within the page are forbidden; this is an attribute.
     color &&
     markup`<svg class="tint" aria-hidden="true"><rect width="100%" height="100%" fill="#${color}"/></svg>`
   }<img${property && markup` class="${property}"`} src="${source.url}"${sizesOf(source, options)} alt="${alt}"${initials && markup` data-initials="${initials}"`}${LOADING[priority]}></span>`;
 }
 
+const WIDEST = Math.max(...SMALL_WIDTHS);
+
 function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: PictureOptions): Markup {
   if (!known?.width) return markup` width="${width}" height="${height}"`;
   const size = markup` width="${known.width}" height="${known.height}"`;
   if (known.small.length === 0) return size;
-  const isNeeded = isLarge || known.small.length < SMALL_WIDTHS.length;
-  const all = isNeeded ? [...known.small, { url, width: known.width }] : known.small;
+  // A narrow copy has its own width in the last one.
+  const offered = known.small.map((one) => ({ url: one.url, width: Math.min(one.width, known.width) }));
+  const widest = offered.at(-1)?.width ?? 0;
+  const isNeeded = widest < known.width && (isLarge || widest < WIDEST);
+  const all = isNeeded ? [...offered, { url, width: known.width }] : offered;
   return markup` srcset="${all.map((one) => `${one.url} ${one.width}w`).join(', ')}" sizes="${sizes}"${size}`;
 }

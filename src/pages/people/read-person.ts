@@ -39,7 +39,10 @@ export const parsePerson = (variant: Variant, { profile, items }: StoredPerson, 
   readPerson(variant, JSON.parse(String(profile.body)), JSON.parse(items()).slice(0, mostItems));
 
 /** What a list of people shows of each. */
-export type PersonEntry = Pick<Person, 'username' | 'name' | 'bio' | 'smallAvatar'>;
+export interface PersonEntry extends Pick<Person, 'username' | 'name' | 'bio' | 'smallAvatar'> {
+  /** The newest of a portfolio. */
+  readonly works?: readonly Item[];
+}
 
 /** The texts are the beginnings of those of a profile. */
 export const readEntry = (data: Record<'username' | 'name' | 'bio' | 'avatar', string>): PersonEntry => ({
@@ -147,9 +150,9 @@ function readPost(post: Data, readText: TextReader): Item {
     id: post.id ?? '',
     token: post.token_id ?? '',
     title: '',
-    text: readText(post.post_details) || title('video_title') || title('title_audio'),
+    text: readText(post.post_details),
     date: timestamp(post.date),
-    url: video.url || audio.url || photo,
+    url: video.url || audio.url,
     image: photo || video.thumbnail || audio.thumbnail,
     smallImage: photo,
     tags: [],
@@ -169,7 +172,7 @@ function readShot(shot: Data, readText: TextReader): Item {
     title: visible(cut(shot.title, MAX_TITLE)),
     text: readText(shot.description),
     date: timestamp(shot.date),
-    url: shop.url || file.url || large,
+    url: shop.url || file.url,
     image: large || small,
     smallImage: small || large,
     tags: readTags(shot.tags),

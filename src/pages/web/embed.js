@@ -78,6 +78,7 @@ button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--acc
 const ROOT = new URL('.', import.meta.url);
 // The server puts its table of variants here, whether it has pages of people, and the address of the sample pictures.
 const VARIANTS = {};
+const WORDS = {};
 const PAGES = true;
 const SAMPLES = ' ';
 const MAX_BYTES = 2 ** 21;
@@ -85,8 +86,10 @@ const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
 const NOT_A_PROFILE = 'The response is not a profile.';
 
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(SHEET);
+/** A server that renders pages imports this file, too, and has no elements. */
+const inBrowser = typeof HTMLElement === 'function';
+const sheet = inBrowser ? new CSSStyleSheet() : undefined;
+sheet?.replaceSync(SHEET);
 
 /** An error with a message that is shown on the card; `retry`: the same request may succeed later; `isFinal`: no other base knows more. */
 const fail = (message, retry = false, isFinal = false) =>
@@ -95,7 +98,7 @@ const fail = (message, retry = false, isFinal = false) =>
 const LOADING = ['base', 'variant', 'user', 'items'];
 const ATTRIBUTES = [...LOADING, 'theme'];
 
-class VitrineProfile extends HTMLElement {
+class VitrineProfile extends (inBrowser ? HTMLElement : Object) {
   static observedAttributes = LOADING;
   #pending = new AbortController();
   #turn = 0;
@@ -261,6 +264,7 @@ async function readJson({ body }) {
 }
 
 function drawCard({ item, total }, profile, items, wanted, page) {
+  const noun = `${item}s`;
   const user = text(profile, 'username');
   const name = visible(text(profile, 'name')) || user;
   const bio = text(profile, 'bio');
@@ -272,7 +276,7 @@ function drawCard({ item, total }, profile, items, wanted, page) {
   const list = h('ul', {
     part: 'items',
     class: item === 'post' ? 'posts' : 'grid',
-    'aria-label': `Latest ${item}s`,
+    'aria-label': WORDS.latest[noun],
   });
   const marks = distinctInitials(items.map((each) => visible(text(each, 'title'))));
   // In the skeleton, links lead nowhere.
@@ -291,26 +295,31 @@ function drawCard({ item, total }, profile, items, wanted, page) {
         { class: 'name', part: 'name' },
         link(text(profile, 'website'), {}, name),
         /[1-9]/.test(text(profile, 'verified'))
-          ? h('span', { class: 'verified', role: 'img', 'aria-label': 'verified' }, '✓')
+          ? h('span', { class: 'verified', role: 'img', 'aria-label': WORDS.verified }, '✓')
           : '',
       ),
       h('p', { class: 'quiet line' }, h('bdi', {}, `@${user}`)),
       bio && h('p', { class: 'bio', part: 'bio', dir: 'auto' }, bio),
-      h('dl', { part: 'counts' }, count(`${item}s`, total), count('followers', 'totalFollowers')),
+      h(
+        'dl',
+        { part: 'counts' },
+        count(WORDS.counts[noun], total),
+        count(WORDS.counts.followers, 'totalFollowers'),
+      ),
     ),
     items.length > 0 ? list : '',
     h(
       'div',
       { class: 'more quiet' },
-      items.length === 0 && wanted > 0 ? h('p', {}, `No ${item}s yet.`) : '',
-      page ? link(own, {}, `View on ${ROOT.host}`) : '',
+      items.length === 0 && wanted > 0 ? h('p', {}, WORDS.none[noun]) : '',
+      page ? link(own, {}, `${WORDS.all[noun]} · ${ROOT.host}`) : '',
     ),
   ].filter((part) => part instanceof Node);
 }
 
 /** `own` is the page of the person, if there is one. */
 function shot(item, mark, own) {
-  const title = visible(text(item, 'title')) || 'Untitled';
+  const title = visible(text(item, 'title')) || WORDS.untitled;
   const price = shownPrice(text(item, 'price_item').slice(0, 24));
   return h(
     'li',
@@ -338,8 +347,10 @@ function post(item) {
       'div',
       { class: 'words' },
       h('p', { class: 'text', dir: 'auto' }, words),
-      video && h('p', { class: 'line' }, link(video, {}, visible(text(item, 'video_title')) || 'Video')),
-      audio && h('p', { class: 'line' }, link(audio, {}, visible(text(item, 'title_audio')) || 'Audio')),
+      video &&
+        h('p', { class: 'line' }, link(video, {}, visible(text(item, 'video_title')) || WORDS.kinds.Video)),
+      audio &&
+        h('p', { class: 'line' }, link(audio, {}, visible(text(item, 'title_audio')) || WORDS.kinds.Audio)),
       h('p', { class: 'quiet' }, writtenDate(text(item, 'date'))),
     ),
     photo && picture(photo, 'photo', words, ''),
@@ -384,4 +395,5 @@ function h(tag, attributes = {}, ...children) {
 const isData = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (data, member) => (typeof data[member] === 'string' ? data[member].slice(0, 2000) : '');
 
-if (!customElements.get('vitrine-profile')) customElements.define('vitrine-profile', VitrineProfile);
+if (inBrowser && !customElements.get('vitrine-profile'))
+  customElements.define('vitrine-profile', VitrineProfile);

@@ -144,7 +144,8 @@ function findAddress({ href, hash }) {
     ? href.slice(`${root}people/`.length).split(/[/?]/)
     : [];
   const variant = variants.find((each) => each.name === letter);
-  return variant === undefined || hash !== '' || more.length > 0
+  const isSearch = href.includes('?');
+  return variant === undefined || isSearch || hash !== '' || more.length > 0
     ? href
     : addressAfter({ variant, user: decodeURIComponent(name) });
 }
@@ -217,7 +218,8 @@ const nounFor = ({ family }) => (family === 'microblog' ? 'posts' : 'shots');
 function listenToControls() {
   byId('choose').addEventListener('submit', (event) => {
     event.preventDefault();
-    navigate({ user: userField.value });
+    // The keyboard of a phone adds a space.
+    navigate({ user: userField.value.trim() });
   });
   userField.addEventListener('input', () => suggestPeople(userField.value));
   for (const radio of radios())

@@ -9,6 +9,7 @@ import { type Copy, type OriginalState, takedownsMark } from './media.ts';
 import {
   copiesAfter,
   HAS_ADDRESS,
+  isMeasured,
   MEDIA_URL,
   missingCopies,
   originals,
@@ -182,7 +183,11 @@ async function copies({ rows }: Rows, after: string, unmeasured: boolean): Promi
   ];
   for await (const row of rows<Row>(copiesAfter(after, COPIES_AT_ONCE, unmeasured))) {
     const [file, url, bytes, width, small, tries] = row;
-    const facts = { isMeasured: width !== null, failedDecodes: Number(tries), small: readSmall(small) };
+    const facts = {
+      isMeasured: isMeasured(Number(width), small),
+      failedDecodes: Number(tries),
+      small: readSmall(small),
+    };
     found.push({ file, url, bytes: Number(bytes), ...facts });
   }
   return found;

@@ -1,4 +1,5 @@
 // The statements about copies of pictures, in text that SQLite and PostgreSQL both understand.
+import { SMALL_WIDTHS } from '../../records/copy-files.ts';
 import {
   type Family,
   FILE_MEMBERS,
@@ -54,8 +55,8 @@ export const selectMember = (kind: KindName, name: string, member: MemberSql, us
     users === undefined ? '' : ` AND ${userColumn(kind)} ${users}`
   }`;
 
-/** As the index has it: pictures that are to be measured. */
-const IS_UNMEASURED = `width IS NULL AND tries < 3
+/** As the index has it: pictures that are to be measured, and those that were before there was the narrowest small picture. */
+const IS_UNMEASURED = `(width IS NULL OR width > 240 AND substr(coalesce(small, ''), 1, 4) <> '240:') AND tries < 3
   AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif')`;
 
 /** Copies behind this name, in the order of names: file, address, size, width, small pictures, and how often it was tried. */
@@ -143,14 +144,27 @@ export const factsByFile = (rows: readonly FactsRow[]): ReadonlyMap<string, Copy
     }),
   );
 
-/** Small pictures as they stand in a row, such as `480:0f3a… 960:77b1…`. */
-export const writeSmall = (files: readonly SmallPicture[]) =>
-  files.map(({ width, hash }) => (hash === undefined ? `${width}` : `${width}:${hash}`)).join(' ');
+const [NARROWEST] = SMALL_WIDTHS;
+/** In place of a hash: there is no small picture of this width, since it would be larger than the copy. */
+const NOT_MADE = '-';
+
+/** Small pictures as they stand in a row, such as `240:0f3a… 480:77b1…`. All of a wider picture begin with the narrowest. */
+export function writeSmall(files: readonly SmallPicture[], width: number): string {
+  const lacksFirst = width > NARROWEST && files[0]?.width !== NARROWEST;
+  const all = lacksFirst ? [{ width: NARROWEST, hash: NOT_MADE }, ...files] : files;
+  return all.map(({ width, hash }) => (hash === undefined ? `${width}` : `${width}:${hash}`)).join(' ');
+}
 
 export function readSmall(text: string | null): SmallPicture[] {
   const files = text ? text.split(' ') : [];
-  return files.map((file) => {
-    const [width, hash] = file.split(':');
-    return { width: Number(width), hash };
-  });
+  return files
+    .map((file) => {
+      const [width, hash] = file.split(':');
+      return { width: Number(width), hash };
+    })
+    .filter(({ hash }) => hash !== NOT_MADE);
 }
+
+/** Whether a copy was measured since there is the narrowest small picture. */
+export const isMeasured = (width: number, small: string | null) =>
+  width > 0 && (width <= NARROWEST || (small ?? '').startsWith(`${NARROWEST}:`));

@@ -111,9 +111,9 @@ export async function saveFacts(
 ): Promise<boolean> {
   if ('failedDecodes' in facts) return (await db.run(SAVE_FAILURE, [file, String(facts.failedDecodes)])) > 0;
   const { width, height, color, small } = facts;
-  const shown = [file, String(width), color ?? '', writeSmall(small)];
+  const shown = [file, String(width), color ?? '', writeSmall(small, width)];
   for (const family of FAMILIES) await db.run(noteFacts(family), shown);
-  const values = [file, String(width), String(height), color ?? '', writeSmall(small)];
+  const values = [file, String(width), String(height), color ?? '', writeSmall(small, width)];
   return (await db.run(SAVE_FACTS, values)) > 0;
 }
 

@@ -1,14 +1,16 @@
 // What users are found by: `profiles.words`, and the table `words`, which derive.ts keeps. In SQL that
 // SQLite and PostgreSQL both understand.
-import { searchWords } from '../../records/search-words.ts';
+import { MOST_WORDS_OF_USER, searchWords } from '../../records/search-words.ts';
 import type { Rows } from './sql-adapter.ts';
 import { parseRecord } from './wrong-records.ts';
 
 /** Ends the last of all words that begin alike. */
 export const LAST = '\u{10ffff}';
 
-/** The words that a search reads. One user may have nine of them that begin alike. */
-const MOST_FOUND = 600;
+/** A page of the directory, and one user more. */
+const MOST_USERS = 51;
+/** The words that a search reads: all of one user may begin alike. */
+const MOST_FOUND = MOST_USERS * MOST_WORDS_OF_USER;
 
 /** Users by the first of their words between two; parameters: family, first, last, limit. */
 export const selectFound = ([family, first, last, limit]: readonly [string, string, string, string]) => `
@@ -19,12 +21,11 @@ export const selectFound = ([family, first, last, limit]: readonly [string, stri
 
 type Profile = [family: string, id: string, words: string, record: string];
 
-/** The profiles with other words than those of their names, and the right ones. */
+/** The profiles with other words than those of their records, and the right ones. */
 export async function* findWrongWords(db: Rows) {
   const profiles = 'SELECT family, CAST(id AS text), words, record FROM profiles';
   for await (const [family, id, stored, record] of db.rows<Profile>(profiles)) {
-    const { username = '', name = '' } = parseRecord(record);
-    const words = searchWords(username, name);
+    const words = searchWords(parseRecord(record));
     if (words !== stored) yield { family, id, words };
   }
 }

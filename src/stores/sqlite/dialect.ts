@@ -12,9 +12,7 @@ import { bytes, storeLists } from './lists.ts';
 export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
-  db.function('words_of', { deterministic: true }, (username, name) =>
-    searchWords(String(username), String(name)),
-  );
+  db.function('words_of', { deterministic: true }, (record) => searchWords(JSON.parse(String(record))));
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
   );

@@ -94,7 +94,7 @@ const FORMER_COLUMNS = {
 
 /** What the new columns and tables are filled with; all else is derived. */
 const FILL = `
-  UPDATE profiles SET words = words_of(record ->> 'username', record ->> 'name');
+  UPDATE profiles SET words = words_of(record);
   INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
     HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM takedown_marks);
   UPDATE vitrine SET last_run = max(last_run, generation)`;

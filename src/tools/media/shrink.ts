@@ -2,7 +2,7 @@
 // limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
 import { hash } from 'node:crypto';
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
-import { SMALL_WIDTHS } from '../../records/copy-files.ts';
+import { hasSmall, SMALL_WIDTHS } from '../../records/copy-files.ts';
 import type { MeasuredCopy, SmallPicture } from '../../stores/sql/media-statements.ts';
 
 /** Few pixels may still take much memory: see `decodedBytes`. */
@@ -68,10 +68,10 @@ async function shrink(
   let smallest: string | Buffer = path;
   // The largest first, so that the mean colour is that of the smallest.
   for (const width of SMALL_WIDTHS.toReversed()) {
-    if (width >= size.width || isAnimated || (size.height * width) / size.width > LONGEST_SIDE) continue;
-    const body = await decode(
-      open(path).autoOrient().resize({ width }).webp({ quality: QUALITY }).toBuffer(),
-    );
+    const isTooTall = (size.height * Math.min(width, size.width)) / size.width > LONGEST_SIDE;
+    if (!hasSmall(size.width, width) || isAnimated || isTooTall) continue;
+    const resized = open(path).autoOrient().resize({ width, withoutEnlargement: true });
+    const body = await decode(resized.webp({ quality: QUALITY }).toBuffer());
     smallest = body;
     if (body.length >= bytes) continue;
     await onSmall(width, body);

@@ -44,7 +44,7 @@ const PAGES = [
 ];
 
 /** Names of things, and what is no text of ours. */
-const NAMES = ['Vitrine', 'JSON Feed', 'Atom', 'API', 'nobody', 'example'];
+const NAMES = ['Feedly', 'Inoreader', 'Vitrine', 'JSON Feed', 'Atom', 'API', 'nobody', 'example'];
 
 describe.each(siteLanguage.words)('in the language %s', (code) => {
   test('pages have its words and no others', async () => {

@@ -16,7 +16,7 @@ test('a copy, its small picture, or the copy of the large avatar', async () => {
   const folder = `${tempFile('avatars', '')}.media`;
   const small = putCopy(folder, Buffer.from('a small avatar'), 'jpg');
   const heavy = putCopy(folder, Buffer.alloc(200 * 1024, 1), 'jpg');
-  const path = join(folder, copyPath(smallName(heavy, 480)));
+  const path = join(folder, copyPath(smallName(heavy, 240)));
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, 'the small picture');
   const alone = putCopy(folder, Buffer.alloc(200 * 1024, 2), 'jpg');

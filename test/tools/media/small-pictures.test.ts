@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { copyPath, smallName } from '../../../src/records/copy-files.ts';
+import { copyPath, SMALL_WIDTHS, smallName } from '../../../src/records/copy-files.ts';
 import { openReader } from '../../../src/stores/open.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { DecodeError, loadShrink, NoSharp, type Shrink } from '../../../src/tools/media/shrink.ts';
@@ -55,13 +56,17 @@ describe('a copy', () => {
   });
 
   test.each<[what: string, body: () => Promise<Buffer>, facts: object]>([
-    ['a photo', () => jpeg(noise(1600, 1200)), { width: 1600, height: 1200, small: widths(480, 960) }],
-    ['a middling picture', () => jpeg(noise(700, 350)), { width: 700, height: 350, small: widths(480) }],
-    ['a small picture', () => jpeg(solid(480, 480)), { width: 480, small: [], color: 'bf3020' }],
+    [
+      'a photo',
+      () => jpeg(noise(1600, 1200)),
+      { width: 1600, height: 1200, small: widths(240, 480, 960, 2048) },
+    ],
+    ['a middling picture', () => jpeg(noise(700, 350)), { width: 700, height: 350, small: widths(240, 480) }],
+    ['a small picture', () => jpeg(solid(240, 240)), { width: 240, small: [], color: 'bf3020' }],
     [
       'a photo that is turned',
       () => turned(noise(800, 600)),
-      { width: 600, height: 800, small: widths(480) },
+      { width: 600, height: 800, small: widths(240, 480) },
     ],
     ['one that lets its background through', () => glass(600, 300).png().toBuffer(), { color: null }],
     [
@@ -72,12 +77,12 @@ describe('a copy', () => {
     ['an animation', animated, { width: 600, height: 4, small: [] }],
     [
       'one whose small picture would be larger',
-      () => noise(500, 400).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
-      { width: 500, small: [] },
+      () => noise(242, 200).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
+      { width: 242, small: [] },
     ],
     [
       'one that is too tall for WebP',
-      () => solid(500, 17_500).png().toBuffer(),
+      () => solid(250, 17_500).png().toBuffer(),
       { height: 17_500, small: [] },
     ],
   ])('that is %s', async (_, make, facts) => {
@@ -90,8 +95,9 @@ describe('a copy', () => {
     expect(Object.keys(made).map(Number)).toEqual(found.small.map(({ width }) => width));
     for (const [width, small] of Object.entries(made)) {
       const read = await sharp(small).metadata();
-      expect([read.format, read.width, small.length < body.length]).toEqual(['webp', Number(width), true]);
-      expect(read.height).toBe(Math.round((found.height * Number(width)) / found.width));
+      const shown = Math.min(Number(width), found.width);
+      expect([read.format, read.width, small.length < body.length]).toEqual(['webp', shown, true]);
+      expect(read.height).toBe(Math.round((found.height * shown) / found.width));
     }
   });
 
@@ -126,7 +132,7 @@ async function withPhoto() {
     shot(1, 2, { image: `${site.url}/photo` }),
   );
   const name = `${createHash('sha256').update(photo).digest('hex')}.jpg`;
-  const small = [480, 960].map((width) => smallName(name, width));
+  const small = SMALL_WIDTHS.map((width) => smallName(name, width));
   const folder = `${database}.media`;
   return { site, database, folder, name, small, files: [name, ...small].map(copyPath).sort() };
 }
@@ -153,7 +159,7 @@ describe('a fetch', () => {
     expect(first.summary).toMatch(/\nsmall pictures made of 1 picture$/);
     expect(rasters(photo)).toEqual(photo.files);
     const color = expect.stringMatching(/^[0-9a-f]{6}$/);
-    expect(await factsOf(photo)).toEqual({ width: 1000, height: 500, color, small: [480, 960] });
+    expect(await factsOf(photo)).toEqual({ width: 1000, height: 500, color, small: [240, 480, 960, 2048] });
     expect((await fetchPhoto(photo)).result.shrunk).toBe(0);
     rmSync(join(photo.folder, copyPath(photo.small[0] as string)));
     const checked = await run(['media', 'check', '--database-url', photo.database]);
@@ -186,12 +192,23 @@ describe('a fetch', () => {
     });
     expect([failure, result.shrunk]).toEqual([expect.stringMatching(/^stopped;/), 2]);
     const names = photos.map((photo) => `${createHash('sha256').update(photo).digest('hex')}.jpg`);
-    const small = names.flatMap((name) => [480, 960].map((width) => smallName(name, width)));
-    // A picture of 900 pixels has one small picture.
-    expect(copiesIn(mediaDir)).toEqual([...names, ...small.slice(0, 3)].map(copyPath).sort());
+    const small = names.flatMap((name) => SMALL_WIDTHS.map((width) => smallName(name, width)));
+    // A picture of 900 pixels has two small pictures.
+    expect(copiesIn(mediaDir)).toEqual([...names, ...small.slice(0, 6)].map(copyPath).sort());
     await using reader = await openReader(database);
     const facts = await reader.pictures(names);
-    expect(names.map((name) => facts.get(name)?.small)).toEqual([[480, 960], [480]]);
+    expect(names.map((name) => facts.get(name)?.small)).toEqual([[...SMALL_WIDTHS], [240, 480]]);
+  });
+
+  test('makes the small pictures that an earlier version did not make, once', async () => {
+    const photo = await withPhoto();
+    await fetchPhoto(photo);
+    const database = new Database(photo.database);
+    database.exec("UPDATE copies SET small = '480:0f3a 960:77b1' WHERE small <> ''");
+    database.close();
+    expect((await fetchPhoto(photo)).result.shrunk).toBe(1);
+    expect(await factsOf(photo)).toMatchObject({ small: [240, 480, 960, 2048] });
+    expect((await fetchPhoto(photo)).result.shrunk).toBe(0);
   });
 
   test('decodes a picture once that several addresses have', async () => {
@@ -339,7 +356,7 @@ test('small pictures are served as copies are, and go when their copy goes', asy
     `"${small.replace('.webp', '')}"`,
   ]);
   expect(got.headers['cache-control']).toContain('immutable');
-  for (const name of [small.replace('-480', '-481'), small.replace('webp', 'jpg'), `${small}.webp`])
+  for (const name of [small.replace('-240', '-241'), small.replace('webp', 'jpg'), `${small}.webp`])
     expect((await ask(server, `/media/${name}`)).status).toBe(404);
   await done(['takedown', 'ada', '--family', 'portfolio', '--database-url', photo.database]);
   expect(rasters(photo)).toEqual(photo.files);
@@ -358,7 +375,7 @@ test('pages of people offer small pictures to phones, with their sizes and colou
   for (const [nth, path] of paths.entries()) {
     const known = { 'if-none-match': before[nth]?.headers.etag ?? '' };
     const { status, headers, body } = await ask(server, path, { headers: known });
-    expect([path, status, body.includes('-480.webp 480w')]).toEqual([path, 200, true]);
+    expect([path, status, body.includes('-240.webp 240w')]).toEqual([path, 200, true]);
     const again = await ask(server, path, { headers: { 'if-none-match': headers.etag ?? '' } });
     expect([path, again.status]).toEqual([path, 304]);
   }
@@ -367,14 +384,16 @@ test('pages of people offer small pictures to phones, with their sizes and colou
   const shown =
     /<svg class="tint"[^>]*><rect [^>]*fill="#[0-9a-f]{6}"\/><\/svg>.*?(<img [^>]*src="[^"]+jpg"[^>]*>)/s;
   const [tile = ''] = page.slice(page.indexOf('<li class="shot')).match(shown)?.slice(1) ?? [];
-  const [first, second, whole] = [...photo.small, photo.name].map((name) => `${MEDIA_URL}/${name}`);
-  // Wide windows may load the picture itself, which the first tile shows large.
-  expect(tile).toContain(` src="${whole}" srcset="${first} 480w, ${second} 960w, ${whole} 1000w" sizes="`);
+  const whole = `${MEDIA_URL}/${photo.name}`;
+  // The last one has the picture's own width.
+  const widths = [240, 480, 960, 1000];
+  const srcset = photo.small.map((name, nth) => `${MEDIA_URL}/${name} ${widths[nth]}w`).join(', ');
+  expect(tile).toContain(` src="${whole}" srcset="${srcset}" sizes="`);
   expect(tile).toContain(' width="1000" height="500" alt=""');
   expect(tile).not.toContain('loading="lazy"');
   const [avatar] =
     (await ask(server, '/people/b/ada')).body.match(/<span class="picture avatar.*?<img [^>]*>/s) ?? [];
-  expect(avatar).toContain(` srcset="${first} 480w, ${second} 960w" sizes="10rem" width="1000" height="500"`);
+  expect(avatar).toContain(` srcset="${srcset}" sizes="10rem" width="1000" height="500"`);
   // A drawing has no small pictures.
   expect(page).toMatch(
     /<span class="picture avatar.*?<img [^>]*src="[^"]+svg" width="160" height="160" alt="" data-initials="[A-Z]+">/s,

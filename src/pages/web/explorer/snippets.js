@@ -45,7 +45,9 @@ const WRITERS = {
   fetch({ url, headers, target }) {
     const pairs = Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`);
     const options = pairs.length > 0 ? `\n  { headers: { ${pairs.join(', ')} } },` : '';
-    return `const response = await fetch(\n  '${url}',${options}\n);\nconst ${target} = await response.json();`;
+    // The name in `{ Shots: shots }`, or that before a type.
+    const name = /(\w+) \}/.exec(target)?.[1] ?? /^\w*/.exec(target)?.[0];
+    return `const response = await fetch(\n  '${url}',${options}\n);\nif (!response.ok) throw new Error('Status ' + response.status);\nconst ${target} = await response.json();\nconsole.log(${name});`;
   },
   TypeScript(shown) {
     const { types, target } = shown;
@@ -55,7 +57,7 @@ const WRITERS = {
   Python({ url, headers }) {
     const pairs = Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`);
     const options = pairs.length > 0 ? `\n    headers={${pairs.join(', ')}},` : '';
-    return `import json\nfrom urllib.request import Request, urlopen\n\nrequest = Request(\n    '${url}',${options}\n)\nwith urlopen(request) as response:\n    body = json.load(response)`;
+    return `import json\nfrom urllib.request import Request, urlopen\n\nrequest = Request(\n    '${url}',${options}\n)\nwith urlopen(request) as response:  # raises HTTPError unless the status is 200\n    body = json.load(response)\nprint(body)`;
   },
   PHP({ url, headers }) {
     const lines = Object.entries(headers).map(([name, value]) => quoted(`${name}: ${value}`));
@@ -64,7 +66,7 @@ const WRITERS = {
         ? `$context = stream_context_create(['http' => ['header' => [${lines.join(', ')}]]]);\n`
         : '';
     const more = lines.length > 0 ? '\n    false,\n    $context,' : '';
-    return `<?php\n${context}$json = file_get_contents(\n    '${url}',${more}\n);\n$body = json_decode($json, true);`;
+    return `<?php\n${context}$json = file_get_contents(\n    '${url}',${more}\n);\nif ($json === false) exit(1); // the warning names the status\n$body = json_decode($json, true);\nprint_r($body);`;
   },
 };
 
