@@ -70,18 +70,25 @@ describe(`takedowns in ${storeName()}`, () => {
     expect(await idsIn(staging)).toEqual(['bob 8', 'Zarathustra 7', '7/71', '7/70', '8/80']);
   });
 
-  test('--from removes an item of its own family only, though the other has one with the same id', async () => {
-    for (const [family, left] of [
-      ['microblog', '7/71 7/70 8/81 8/80'],
-      ['portfolio', '7/70 7/71 8/81 8/80'],
-    ] as const) {
-      const [live, staging] = [await loaded(), await loaded()];
-      await takedown(live, '--family', family, '--item', '70');
-      expect(await takedown(staging, '--from', live)).toBe(
-        'took over 1 takedown\nremoved 0 users and 1 item\n',
-      );
-      expect((await idsIn(staging)).filter((id) => id.includes('/')).join(' ')).toBe(left);
-    }
+  test.each([
+    ['a user', ['m1', '--family', 'microblog'], '1 user and 1 item'],
+    ['an item', ['--item', '2', '--family', 'microblog'], '0 users and 1 item'],
+    ['a user of the other family', ['p1', '--family', 'portfolio'], '1 user and 1 item'],
+    ['an item of the other family', ['--item', '2', '--family', 'portfolio'], '0 users and 1 item'],
+  ])('--from removes %s, and no user or item that has the same id', async (_, args, removed) => {
+    const records = [1, 2, 3].flatMap((id) => [
+      blog(id, `m${id}`),
+      folio(id, `p${id}`),
+      post(id, (id % 3) + 1),
+      shot(id, (id % 3) + 1),
+    ]);
+    const [live, staging] = [await databaseOf(...records), await databaseOf(...records)];
+    await takedown(live, ...args);
+    expect(await takedown(staging, '--from', live)).toMatch(
+      new RegExp(`^took over \\d takedowns?\\nremoved ${removed}\\n$`),
+    );
+    expect(await exported(staging)).toEqual(await exported(live));
+    expect(await exported(live)).toHaveLength(removed.startsWith('1') ? 10 : 11);
   });
 
   test('a list beyond a page takes down the users of one family, with all their items', async () => {

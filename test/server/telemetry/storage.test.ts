@@ -9,7 +9,7 @@ test('of many dated snapshots the newest one counts, whatever they are called', 
   const [folder, databaseUrl] = [tempFolder(), join(tempFolder(), 'site.db')];
   const lastSnapshot = () => readStorage({ databaseUrl, snapshotDir: folder }).lastSnapshot;
   expect(lastSnapshot()).toBe(0);
-  for (const name of ['b-20260101T000000Z.db', 'a-20260301T120005Z.db', 'c-20260201T000000Z.db', 'other.db'])
+  for (const name of ['a-20260101T000000Z.db', 'b-20260301T120005Z.db', 'c-20260201T000000Z.db', 'other.db'])
     writeFileSync(join(folder, name), '');
   expect(lastSnapshot()).toBe(Date.parse('2026-03-01T12:00:05Z') / 1000);
 });

@@ -293,9 +293,13 @@ describe('a fetch', () => {
     expect(failure).toMatch(/^given up: the copies take all of --media-quota/);
   });
 
-  test('leaves nothing of a user who is taken down while small pictures are made', async () => {
+  test.each([
+    ['of a new copy', false],
+    ['of a copy of an earlier run', true],
+  ])('leaves nothing of a user who is taken down while small pictures are made %s', async (_, isEarlier) => {
     const photo = await withPhoto();
     const shrink = await loadShrink();
+    if (isEarlier) await fetchPhoto(photo, { loadShrink: withoutSharp });
     // The copy is removed, and then its small picture comes.
     const slow: Shrink = (path, bytes, onSmall) =>
       shrink(path, bytes, async (width, body) => {

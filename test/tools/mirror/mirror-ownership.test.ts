@@ -1,5 +1,6 @@
 // A mirror may change only users and items that it imported itself: what stopped and killed ones own. The rest is in
 // fixtures/cases/ownership.txt.
+import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
@@ -42,6 +43,37 @@ describe(`a mirror into ${storeName()}`, () => {
     memory.reserve([ada, bob]);
     memory.save([]);
     expect([ada, bob].map(({ userKey, id }) => memory.importedByMirror(userKey, id))).toEqual([true, false]);
+  });
+
+  test('a name that has another id now belongs to the mirror under that id only', () => {
+    using memory = createMemory(`${tempFolder()}/state`, 'b https://example.org/');
+    for (const id of ['1', '2']) {
+      memory.reserve([{ userKey: 'ada', id }]);
+      memory.save([{ userKey: 'ada', id, lastFetch: undefined }]);
+    }
+    expect(['1', '2'].map((id) => memory.importedByMirror('ada', id))).toEqual([false, true]);
+  });
+
+  test('no byte of a name that is erased is left in the state file, also where rows were moved', () => {
+    const state = `${tempFolder()}/state`;
+    const users = Array.from({ length: 400 }, (_, n) => ({
+      userKey: `name-${n}-of-user`,
+      id: String(n + 1),
+    }));
+    const isGone = ({ id }: { id: string }) => Number(id) % 3 === 0;
+    for (let round = 1; round < 6; round++) {
+      using memory = createMemory(state, `b https://example.org/${'x'.repeat(round)}/`);
+      memory.reserve(users);
+      // In another order each time, and longer, so that SQLite moves rows to other pages.
+      const etag = `"${'e'.repeat(round * 90)}"`;
+      const lastFetch = { profile: { etag }, items: { etag }, localVersion: etag };
+      const noted = users.map((user) => ({ ...user, lastFetch: { ...lastFetch, id: user.id } }));
+      memory.save(round % 2 ? noted.toReversed() : noted);
+      memory.erase(isGone);
+    }
+    const bytes = readFileSync(state, 'latin1');
+    expect(users.filter((user) => isGone(user) && bytes.includes(user.userKey))).toEqual([]);
+    expect(users.filter(({ userKey }) => bytes.includes(userKey))).toHaveLength(267);
   });
 
   test('a signal ends --prune between two users, and the next run removes the others', async () => {
