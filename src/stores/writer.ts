@@ -1,17 +1,10 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
 
 import type { Family } from '../records/kinds.ts';
-import { StoreError } from './errors.ts';
 import type { Awaitable } from './reader.ts';
 import {
   boundChanges,
-  ERASE_LATER,
-  ERASED,
-  ERASED_SO_FAR,
-  eraseChanges,
-  hasFormerNames,
   keepGeneration,
-  keepsNames,
   listChanges,
   markDelivered,
   markUnreached,
@@ -19,6 +12,7 @@ import {
   readPending,
 } from './sql/changes.ts';
 import { type FetchEnd, finishFetch } from './sql/fetches.ts';
+import { eraseNames, keepsNames, leaveNames } from './sql/former-names.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
 import {
   type HasFile,
@@ -135,12 +129,7 @@ const deliveries = ({ adapter, change, eraseTraces = noTraces }: StoreAccess) =>
   /** Whether a takedown has left names for subscribers. It waits for no other writer. */
   keepsNames: () => keepsNames(adapter),
   /** Erases them. A command that is interrupted in between erases them again. */
-  async eraseNames(): Promise<void> {
-    await change(eraseChanges);
-    const unerased = await eraseTraces();
-    if (unerased !== undefined) throw new StoreError(unerased);
-    await change(async (db) => void (await db.run(ERASED_SO_FAR)));
-  },
+  eraseNames: () => eraseNames(change, eraseTraces),
 });
 
 const noTraces = () => undefined;
@@ -165,11 +154,7 @@ const asTakedown =
     const result = await action(db);
     const changes = before === 0 ? [] : await listChanges(db, before);
     await advance(db, 'generation > 0');
-    if (result.users > 0 || (await hasFormerNames(db))) {
-      await db.run(ERASE_LATER);
-      if (!keepNames) await eraseChanges(db);
-      if (!keepNames) await db.run(ERASED);
-    }
+    await leaveNames(db, result.users, keepNames);
     return { ...result, changes };
   };
 

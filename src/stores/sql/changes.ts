@@ -1,5 +1,5 @@
 // The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand.
-// derive.ts notes them.
+// derive.ts notes them, and former-names.ts erases what a takedown leaves of them.
 
 import type { Family } from '../../records/kinds.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
@@ -125,46 +125,11 @@ export async function boundChanges(db: SqlAdapter): Promise<void> {
   }
 }
 
-/**
- * Whether a row of `changes` has a name that no profile has, and how it was written. As a count, so that
- * PostgreSQL looks the name up, and does not read all profiles.
- */
-const IS_FORMER_NAME = `username IS NOT NULL AND (
-  SELECT count(*) FROM profiles
-  WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) = 0`;
-
-/** Whether a change of the data leaves names in `changes` that no profile has. */
-export const hasFormerNames = async (db: Rows): Promise<boolean> =>
-  (await firstRow(db, `SELECT user_key FROM changes WHERE ${IS_FORMER_NAME} LIMIT 1`))[0] !== undefined;
-
-/** Notes that the names in `changes` are to be erased once all subscribers know of the current generation. */
-export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
-
-/** Whether a takedown has left names for subscribers. */
-export const keepsNames = async (db: Rows): Promise<boolean> =>
-  (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
-
-/**
- * Erases the names of users who are gone, and former names, up to the takedown. The notification of it has a later
- * generation.
- */
-export async function eraseChanges(db: SqlAdapter): Promise<void> {
-  const before = await countRows(db, 'SELECT erase_before FROM vitrine');
-  await db.run(`DELETE FROM changes WHERE profile < ${before} AND ${IS_FORMER_NAME}`);
-  await db.run(`UPDATE changes SET username = NULL WHERE username IS NOT NULL AND profile < ${before}`);
-  await db.run('UPDATE vitrine SET erased_before = erase_before WHERE erase_before IS NOT NULL');
-}
-
 /** Erases all changes: earlier generations can no longer be compared. */
 export async function forgetChanges(db: SqlAdapter): Promise<void> {
   for (const table of ['changes', 'generations']) await db.run(`DELETE FROM ${table}`);
-  await db.run(ERASED);
+  await db.run('UPDATE vitrine SET erase_before = NULL');
 }
-
-export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
-
-/** The same, but for a takedown that has come meanwhile. Its names are still to be erased. */
-export const ERASED_SO_FAR = `${ERASED} WHERE erase_before = erased_before`;
 
 // Up to which generation of the data each subscriber was notified of changes. The generation is negative where the last
 // notification did not arrive, and 0 where none has.

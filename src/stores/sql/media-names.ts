@@ -21,8 +21,8 @@ export const seconds = (db: SqlAdapter) => `${db.now} / 1000000`;
 /** Longer addresses are never asked for, and indexes take none. */
 const LONGEST_URL = 2048;
 
-/** Whether names are kept: they are of no use before. */
-const keepsNames = async (db: Rows) =>
+/** Names are kept while this is so: they are of no use before. */
+const hasMedia = async (db: Rows) =>
   (await countRows(db, 'SELECT count(*) FROM (SELECT 1 FROM media LIMIT 1) AS one')) > 0;
 
 const kindsOf = (family: Family) => KIND_NAMES.filter((kind) => KINDS[kind].family === family);
@@ -54,7 +54,7 @@ function selectNames(kind: KindName, member: MemberSql, ids?: string): string {
 
 /** Remembers what records name before they change. `ids` is a query of the ids of records, also of those that are not here yet. */
 export async function touchNames(db: SqlAdapter, kind: KindName, ids: string): Promise<void> {
-  if (!(await keepsNames(db))) return;
+  if (!(await hasMedia(db))) return;
   await db.run(
     `INSERT INTO touched_records SELECT '${kind}', id FROM (${ids}) AS ids WHERE true ON CONFLICT DO NOTHING`,
   );
@@ -91,12 +91,12 @@ const selectAllNames = (db: Rows) =>
 
 /** Files the names of all records anew, once there are copies. */
 export async function nameEverything(db: SqlAdapter): Promise<void> {
-  if (await keepsNames(db)) await fileNames(db);
+  if (await hasMedia(db)) await fileNames(db);
 }
 
 /** Files the names of all records before there are copies: from now on they are kept. */
 export async function beginNames(db: SqlAdapter): Promise<void> {
-  if (!(await keepsNames(db))) await fileNames(db);
+  if (!(await hasMedia(db))) await fileNames(db);
 }
 
 async function fileNames(db: SqlAdapter): Promise<void> {
@@ -112,7 +112,7 @@ async function fileNames(db: SqlAdapter): Promise<void> {
 
 /** The records of which other names are filed than they have, for `vitrine check`. Each selection has a row once. */
 export const wrongNames = async (db: Rows): Promise<string | undefined> =>
-  (await keepsNames(db))
+  (await hasMedia(db))
     ? `
       SELECT DISTINCT kind, CAST(id AS text) FROM (
         SELECT url, kind, id, is_file FROM (SELECT * FROM media_names UNION ALL ${selectAllNames(db)}) AS either
