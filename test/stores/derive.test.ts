@@ -1,10 +1,11 @@
 // What is stored after any order of imports, removals and takedowns is what one import of the same records stores.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openArchive, openWriter } from '../../src/stores/open.ts';
 import { databaseOf, importInto, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
-import { change, saveOriginals } from '../support/importing.ts';
+import { change, executeSql, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post } from '../support/records.ts';
 
 interface User {
@@ -101,6 +102,19 @@ describe(`derived data in ${storeName()}`, () => {
     expect((await read(generation)).changes).toEqual([]);
     const ada = { family: 'microblog', key: 'ada', username: 'ada', profile: false, list: false };
     expect((await read(generation, true)).changes).toEqual([ada]);
+  });
+
+  test('a repair notes the user who answers otherwise, and nobody else', async () => {
+    const url = await databaseOf(blog(1, 'ada'), blog(2, 'bob'), folio(1, 'ada'));
+    if (isPostgresUrl(url)) return;
+    const before = await openArchive(url);
+    const { generation } = await before.changes(undefined);
+    await before.close();
+    executeSql(url, `UPDATE profiles SET etag = '"other"' WHERE family = 'microblog' AND id = 2`);
+    expect(await change(url, (writer) => writer.repair())).toBe(1);
+    await using archive = await openArchive(url);
+    const { changes } = await archive.changes(generation, { withOldItems: true });
+    expect(changes).toMatchObject([{ family: 'microblog', key: 'bob', profile: true }]);
   });
 
   test('who names a linked copy that is measured anew is noted by the end of the fetch', async () => {
