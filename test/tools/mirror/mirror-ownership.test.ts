@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
-import { createMemory } from '../../../src/tools/mirror/memory.ts';
+import { createMemory, type MirrorMemory } from '../../../src/tools/mirror/memory.ts';
 import { addRecords, databaseOf, storeName } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { newPath } from '../../support/importing.ts';
@@ -57,20 +57,26 @@ describe(`a mirror into ${storeName()}`, () => {
   test('no byte of a name that is erased is left in the state file, also where rows were moved', () => {
     const state = `${tempFolder()}/state`;
     const users = Array.from({ length: 400 }, (_, n) => ({
-      userKey: `name-${n}-of-user`,
+      userKey: `name-${(n * 177) % 400}-of-user`,
       id: String(n + 1),
     }));
     const isGone = ({ id }: { id: string }) => Number(id) % 3 === 0;
-    for (let round = 1; round < 6; round++) {
-      using memory = createMemory(state, `b https://example.org/${'x'.repeat(round)}/`);
-      memory.reserve(users);
-      // In another order each time, and longer, so that SQLite moves rows to other pages.
-      const etag = `"${'e'.repeat(round * 90)}"`;
-      const lastFetch = { profile: { etag }, items: { etag }, localVersion: etag };
-      const noted = users.map((user) => ({ ...user, lastFetch: { ...lastFetch, id: user.id } }));
-      memory.save(round % 2 ? noted.toReversed() : noted);
-      memory.erase(isGone);
-    }
+    const noteAll = (memory: MirrorMemory, length: number, noted = users) => {
+      const etag = `"${'e'.repeat(length)}"`;
+      memory.reserve(noted);
+      memory.save(
+        noted.map((user) => ({
+          ...user,
+          lastFetch: { id: user.id, profile: { etag }, items: { etag }, localVersion: etag },
+        })),
+      );
+    };
+    using memory = createMemory(state, 'b https://example.org/');
+    noteAll(memory, 10);
+    // Others grow, so SQLite moves rows to other pages.
+    const others = users.filter((user) => !isGone(user));
+    for (const length of [90, 200, 300]) noteAll(memory, length, others.toReversed());
+    memory.erase(isGone);
     const bytes = readFileSync(state, 'latin1');
     expect(users.filter((user) => isGone(user) && bytes.includes(user.userKey))).toEqual([]);
     expect(users.filter(({ userKey }) => bytes.includes(userKey))).toHaveLength(267);
