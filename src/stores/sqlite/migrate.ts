@@ -135,6 +135,51 @@ const inOrder = (columns: readonly Column[]) =>
 const has = (db: Database, table: string, column: string) =>
   columnsOf(db, table).some(({ name }) => name === column);
 
+interface SchemaObject {
+  readonly type: string;
+  readonly name: string;
+  readonly sql: string;
+}
+
+const listObjects = (db: Database) =>
+  db
+    .prepare<[], SchemaObject>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+    )
+    .all();
+
+/** The tables of now, without rows. */
+function openEmpty(): Database {
+  const db = new BetterSqlite(':memory:');
+  db.exec(SCHEMA.read('schema.sql'));
+  return db;
+}
+
+function listOurObjects(): SchemaObject[] {
+  const db = openEmpty();
+  try {
+    return listObjects(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** A view in place of a table may never end. Throws if an object of a foreign file is not of the type that its name has here. */
+export function refuseOtherTypes(db: Database, path: string): void {
+  const types = new Map(listOurObjects().map(({ name, type }) => [name, type]));
+  for (const { name, type } of listObjects(db)) {
+    const expected = types.get(name.toLowerCase()) ?? type;
+    if (type !== expected)
+      throw new StoreError(`${path} is not sound: ${name} is a ${type}, not a ${expected}.`);
+  }
+}
+
+/** A view of a foreign file may be another query than ours, and never end. */
+export function replaceViews(db: Database): void {
+  for (const { type, name, sql } of listOurObjects())
+    if (type === 'view') db.exec(`DROP VIEW IF EXISTS ${name}; ${sql}`);
+}
+
 /** Gives a file of any earlier version the tables of this one. */
 function bringTables(db: Database): void {
   const former = {
@@ -142,14 +187,8 @@ function bringTables(db: Database): void {
     changes: inOrder(columnsOf(db, 'changes')),
   };
   dropFormer(db);
-  const now = new BetterSqlite(':memory:');
-  now.exec(SCHEMA.read('schema.sql'));
-  const wanted = now
-    .prepare<[], { type: string; name: string; sql: string }>(
-      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
-    )
-    .all();
-  for (const { type, name, sql } of wanted) {
+  const now = openEmpty();
+  for (const { type, name, sql } of listObjects(now)) {
     const [before, after] = [columnsOf(db, name), columnsOf(now, name)];
     if (type === 'table' && KEPT.includes(name) && before.length > 0) {
       for (const column of after)

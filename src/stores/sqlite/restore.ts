@@ -3,6 +3,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { absoluteUrl } from '../../config/setting-values.ts';
 import { errorCode, toError } from '../../records/thrown.ts';
 import { StoreError } from '../errors.ts';
 import { openReplacement } from '../output.ts';
@@ -18,7 +19,7 @@ import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors } from './errors.ts';
 import { isSameFile } from './file.ts';
-import { readSchema, unimported } from './migrate.ts';
+import { readSchema, refuseOtherTypes, replaceViews, unimported } from './migrate.ts';
 import { openArchive } from './read.ts';
 import { isAbandoned, vacuumInto } from './snapshot.ts';
 import { eraseTraces } from './traces.ts';
@@ -90,10 +91,23 @@ async function copySnapshot(
 ): Promise<OpenDatabase> {
   using source = openToCopy(file);
   if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
+  refuseOtherTypes(source, file);
   vacuumInto(source, { path: file, target: path, unfinished: copyPath, onStep });
   const copy = await openForWriting(copyPath);
   if (copy.prepare('SELECT generation FROM vitrine').pluck().get() === 0) throw unimported(copyPath);
+  replaceViews(copy);
+  refuseMediaUrl(copy, file);
   return copy;
+}
+
+/** The addresses of copies begin with it, in pages as well. */
+function refuseMediaUrl(db: OpenDatabase, file: string): void {
+  const url = db.prepare<[], string | null>('SELECT media_url FROM vitrine').pluck().get();
+  try {
+    if (url) absoluteUrl(url);
+  } catch (error) {
+    throw new StoreError(`${file} is not sound: its media_url ${toError(error).message}.`, { cause: error });
+  }
 }
 
 /** A damaged database is not written to: its takedowns could get lost unnoticed. */

@@ -55,10 +55,48 @@ describe('a snapshot is refused, and nothing changes, if it is', () => {
     expect(readdirSync(dirname(path)).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
+  const ENDLESS = 'WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more) SELECT';
+  test.each([
+    [
+      'a table is a view that never ends',
+      `DROP TABLE words; CREATE VIEW words AS ${ENDLESS} 'microblog' AS family, n AS word, n AS id FROM more`,
+      'words is a view, not a table',
+    ],
+    [
+      'a table in capitals is such a view',
+      `DROP TABLE words; CREATE VIEW WORDS AS ${ENDLESS} 'microblog' AS family, n AS word, n AS id FROM more`,
+      'WORDS is a view, not a table',
+    ],
+    [
+      'the address of copies is a script',
+      "UPDATE vitrine SET media_url = 'javascript:alert(1)'",
+      'its media_url must be',
+    ],
+  ])('%s', async (_, sql, message) => {
+    const path = await live();
+    const before = await exported(path);
+    const file = copyOf(snapshot);
+    executeSql(file, sql);
+    expect(await restore(path, file)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+    expect(await exported(path)).toEqual(before);
+  });
+
   test('the database itself', async () => {
     const path = await live();
     expect((await restore(path, path)).stderr).toContain('is the database itself');
   });
+});
+
+test('a view of a snapshot that never ends is replaced by ours', async () => {
+  const path = await live();
+  const file = copyOf(snapshot);
+  executeSql(
+    file,
+    `DROP VIEW words_of_profiles; CREATE VIEW words_of_profiles AS
+     WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more) SELECT 'microblog' AS family, n AS word, n AS id FROM more`,
+  );
+  expect((await restore(path, file)).code).toBe(0);
+  expect(await exported(path)).toEqual(await exported(snapshot));
 });
 
 describe('the data of a snapshot takes the place of', () => {
