@@ -6,10 +6,19 @@ const COMMON = [56, 67, 71, 75, 80, 100, 125, 133, 141, 150, 160, 178, 200];
 const STEPS = Array.from({ length: 146 }, (_, step) => Math.round(25 * 1.025 ** step));
 const RATIOS = [...new Set([...COMMON, ...STEPS])];
 
+/** Taken once: a page asks for the nearest one of each of its pictures. */
+const LOGARITHMS = RATIOS.map((ratio) => Math.log(ratio / 100));
+
 /** The class of the nearest ratio. */
 export function ratioClass({ width, height }: { readonly width: number; readonly height: number }): string {
-  const distance = (ratio: number) => Math.abs(Math.log((100 * width) / height / ratio));
-  return `ratio-${RATIOS.reduce((best, ratio) => (distance(ratio) < distance(best) ? ratio : best))}`;
+  const wanted = Math.log(width / height);
+  let nearest = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const [nth, logarithm] of LOGARITHMS.entries()) {
+    const distance = Math.abs(logarithm - wanted);
+    if (distance < least) [nearest, least] = [nth, distance];
+  }
+  return `ratio-${RATIOS[nearest]}`;
 }
 
 export const ratioStyles = (): string =>
