@@ -36,9 +36,22 @@ async function run(program: string, name: string, code: string): Promise<string>
   return (await exec(program, [name], { cwd: folder })).stdout;
 }
 
+/** What a line added to the code writes, behind what the code itself prints. */
+function lastLine(output: string): string {
+  const lines = output.trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(1);
+  expect(output).toContain(profile.username);
+  return lines.at(-1) ?? '';
+}
+
+test('code says why there is no response with status 200', async () => {
+  const missing = (await snippet('fetch')).replace('o%27neill', 'nobody');
+  await expect(run(process.execPath, 'a.mjs', missing)).rejects.toThrow('Status 404');
+});
+
 test('fetch', async () => {
   const code = `${await snippet('fetch', { 'X-Quote': "it's" })}\nconsole.log(JSON.stringify(body));`;
-  expect(JSON.parse(await run(process.execPath, 'a.mjs', code))).toEqual(profile);
+  expect(JSON.parse(lastLine(await run(process.execPath, 'a.mjs', code)))).toEqual(profile);
 });
 
 test('TypeScript, with the types of the package', async () => {
@@ -52,7 +65,8 @@ test('TypeScript, with the types of the package', async () => {
   writeFileSync(join(folder, 'a.mts'), code);
   const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
   expect(await compile(folder, ['a.mts'], ...types)).toBe('');
-  expect(JSON.parse((await exec(process.execPath, ['a.mts'], { cwd: folder })).stdout)).toEqual(profile);
+  const { stdout } = await exec(process.execPath, ['a.mts'], { cwd: folder });
+  expect(JSON.parse(lastLine(stdout))).toEqual(profile);
 });
 
 describe.each([
@@ -62,7 +76,7 @@ describe.each([
   test.skipIf(skipWithout(program))('with and without a header', async () => {
     for (const headers of [undefined, { 'X-Quote': "it's" }]) {
       const code = `${await snippet(language, headers)}\n${show}`;
-      expect(JSON.parse(await run(pathOf(program), 'code', code))).toEqual(profile);
+      expect(JSON.parse(lastLine(await run(pathOf(program), 'code', code)))).toEqual(profile);
     }
   });
 });

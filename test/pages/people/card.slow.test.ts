@@ -391,11 +391,11 @@ describeInBrowser('the card', (eye) => {
       expect(target).toMatch(RegExp(`^${server.url}/people/b/ada/[0-9]+$`));
       expect((await fetch(target)).status).toBe(200);
     }
-    const back = ready(page).getByRole('link', { name: /^View on / });
+    const back = ready(page).getByRole('link', { name: /^All shots · / });
     expect(await back.getAttribute('href')).toBe(`${server.url}/people/b/ada`);
     const off = await serveHere({ EXPLORER: 'off' });
     const alone = await openCard('base="BASE/b" variant="b" user="ada"', { api: off });
-    expect(await ready(alone).getByText('View on').count()).toBe(0);
+    expect(await ready(alone).getByText('All shots').count()).toBe(0);
   });
 
   test('has a badge for verified users, and written-out dates', async () => {
