@@ -57,7 +57,7 @@ const WRITERS = {
   Python({ url, headers }) {
     const pairs = Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`);
     const options = pairs.length > 0 ? `\n    headers={${pairs.join(', ')}},` : '';
-    return `import json\nfrom urllib.request import Request, urlopen\n\nrequest = Request(\n    '${url}',${options}\n)\nwith urlopen(request) as response:  # raises HTTPError unless the status is 200\n    body = json.load(response)\nprint(body)`;
+    return `import json\nfrom urllib.request import Request, urlopen\n\nrequest = Request(\n    '${url}',${options}\n)\nwith urlopen(request) as response:  # an error status raises HTTPError\n    body = json.load(response)\nprint(body)`;
   },
   PHP({ url, headers }) {
     const lines = Object.entries(headers).map(([name, value]) => quoted(`${name}: ${value}`));
