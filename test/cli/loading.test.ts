@@ -71,5 +71,5 @@ test('serve loads no client, importer, publisher or rehearsal', async () => {
   const stderr: Buffer[] = [];
   server.child.stderr?.on('data', (chunk) => stderr.push(chunk));
   await server.stop();
-  expectLoaded(Buffer.concat(stderr).toString(), 750, CLIENTS);
+  expectLoaded(Buffer.concat(stderr).toString(), 760, CLIENTS);
 });
