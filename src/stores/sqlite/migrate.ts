@@ -164,14 +164,14 @@ function listOurObjects(): SchemaObject[] {
   }
 }
 
-/** A view in place of a table may never end. Throws if an object of a foreign file is not of the type that its name has here. */
-export function refuseOtherTypes(db: Database, path: string): void {
+/** Names an object of a foreign file whose name has another type here, if there is one: a view in place of a table may never end. */
+export function findOtherType(db: Database): string | undefined {
   const types = new Map(listOurObjects().map(({ name, type }) => [name, type]));
   for (const { name, type } of listObjects(db)) {
     const expected = types.get(name.toLowerCase()) ?? type;
-    if (type !== expected)
-      throw new StoreError(`${path} is not sound: ${name} is a ${type}, not a ${expected}.`);
+    if (type !== expected) return `${name} is a ${type}, not a ${expected}`;
   }
+  return undefined;
 }
 
 /** A view of a foreign file may be another query than ours, and never end. */

@@ -19,7 +19,7 @@ import { advance } from '../writer.ts';
 import { findDamage, type OpenDatabase, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors } from './errors.ts';
 import { isSameFile } from './file.ts';
-import { readSchema, refuseOtherTypes, replaceViews, unimported } from './migrate.ts';
+import { findOtherType, readSchema, replaceViews, unimported } from './migrate.ts';
 import { openArchive } from './read.ts';
 import { isAbandoned, vacuumInto } from './snapshot.ts';
 import { eraseTraces } from './traces.ts';
@@ -91,7 +91,8 @@ async function copySnapshot(
 ): Promise<OpenDatabase> {
   using source = openToCopy(file);
   if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
-  refuseOtherTypes(source, file);
+  const fault = findOtherType(source);
+  if (fault !== undefined) throw new StoreError(`${file} is not sound: ${fault}.`);
   vacuumInto(source, { path: file, target: path, unfinished: copyPath, onStep });
   const copy = await openForWriting(copyPath);
   if (copy.prepare('SELECT generation FROM vitrine').pluck().get() === 0) throw unimported(copyPath);
