@@ -55,8 +55,10 @@ export interface TakedownOptions {
   readonly keepNames?: boolean;
 }
 
-export function createWriter(store: StoreAccess) {
-  const { load, close, change } = store;
+export function createWriter(access: StoreAccess) {
+  const { load, close } = access;
+  const change = inTurn(access.change);
+  const store = { ...access, change };
   return {
     load,
     close,
@@ -68,6 +70,16 @@ export function createWriter(store: StoreAccess) {
     ...takedownChanges(store),
     ...mediaChanges(change),
     ...deliveries(store),
+  };
+}
+
+/** One change after the other: a connection has one transaction at a time, and callers need not wait for each other. */
+function inTurn(change: Change): Change {
+  let last: Promise<unknown> = Promise.resolve();
+  return (action) => {
+    const made = last.then(() => change(action));
+    last = made.catch(() => {});
+    return made;
   };
 }
 

@@ -103,7 +103,8 @@ describe('a dry run', () => {
       const [command = ''] = /npm publish .*/.exec(readFileSync(join(ROOT, file), 'utf8')) ?? [];
       const printed = execFileSync('bash', ['-c', `${command} --dry-run 2>&1`], {
         cwd: clone,
-        env: { ...process.env, GITHUB_REF_NAME: `v${version}` },
+        // `npm run -s` would make this npm silent as well.
+        env: { ...process.env, npm_config_loglevel: 'notice', GITHUB_REF_NAME: `v${version}` },
         encoding: 'utf8',
       });
       expect(printed).toContain(`+ vitrine@${version}`);

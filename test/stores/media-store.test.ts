@@ -289,6 +289,31 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(found).toMatchObject({ failedDecodes: 0 });
   });
 
+  test('changes that are asked for at once are made one after the other, also after one that failed', async () => {
+    const url = await databaseOf(...RECORDS);
+    const archive = await openArchive(url);
+    const mark = await archive.takedownsMark();
+    await archive.close();
+    await change(url, async (writer) => {
+      const names = ['a', 'b', 'c'].map((digit) => file(digit));
+      const made = await Promise.allSettled([
+        writer.saveOriginals(ENTRIES, mark),
+        ...names.map((name) => writer.noteTry(name, 10)),
+        writer.saveOriginals(ENTRIES, mark, () => {
+          throw new Error('the folder is gone');
+        }),
+        writer.relink(MEDIA),
+      ]);
+      expect(made.map(({ status }) => status)).toEqual([
+        ...Array(4).fill('fulfilled'),
+        'rejected',
+        'fulfilled',
+      ]);
+    });
+    expect((await served(url, ['portfolio', 'bob']))[0].avatar).toBe(`${MEDIA}/${file('d')}`);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
   test('prune forgets what no record named for a while, unless it is named again', async () => {
     const url = await linked();
     expect(await change(url, (writer) => writer.pruneCopies(0))).toEqual({ forgotten: 0, waiting: 0 });
