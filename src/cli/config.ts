@@ -14,6 +14,7 @@ import { readToken, SECRETS } from '../config/secrets.ts';
 import {
   type Config,
   flagName,
+  SETTING_FILES,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
@@ -97,15 +98,22 @@ function findGiven(
   environment: Environment,
 ): SettingRow | undefined {
   const variable = variableName(name);
-  const hasDatabaseFlag = Boolean(flags.databaseUrl ?? flags.databaseUrlFile);
-  const others = name.startsWith('databaseUrl') && hasDatabaseFlag ? {} : environment;
+  const [setting, file] = findPair(name);
+  const hasFlag = file !== undefined && Boolean(flags[setting] ?? flags[file]);
+  const others = hasFlag ? {} : environment;
   const given = explicitSettings(flags, others);
   const isFlag = variable in explicitSettings(flags, {});
   const from = isFlag ? flagName(name) : 'environment';
   const text = given[variable];
   if (text !== undefined) return { name: variable, value: hideSecrets(name, config) ?? text, from };
-  if (name !== 'databaseUrl' || given.DATABASE_URL_FILE === undefined) return undefined;
-  return { name: variable, value: hideSecrets(name, config) ?? null, from: 'DATABASE_URL_FILE' };
+  if (name !== setting || file === undefined || given[variableName(file)] === undefined) return undefined;
+  return { name: variable, value: hideSecrets(name, config) ?? null, from: variableName(file) };
+}
+
+/** The setting itself, or the one that it holds the file of, and the setting of that file if there is one. */
+function findPair(name: SettingName): [setting: SettingName, file: SettingName | undefined] {
+  const setting = SETTING_NAMES.find((each) => SETTING_FILES[each] === name) ?? name;
+  return [setting, SETTING_FILES[setting]];
 }
 
 /** A value without its secret parts; undefined if it has none. */

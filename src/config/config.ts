@@ -8,6 +8,7 @@ import {
   type Config,
   flagName,
   listMounts,
+  SETTING_FILES,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
@@ -41,16 +42,23 @@ const findText = (flags: Flags, environment: Environment, name: SettingName): Se
     ? { text: environment[variableName(name)], label: variableName(name) }
     : { text: flags[name], label: flagName(name) };
 
-/** Of the two settings, those of the environment count unless there is a flag for one. */
-function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
-  const hasFlag = flags.databaseUrl !== undefined || Boolean(flags.databaseUrlFile?.trim());
-  const find = (name: SettingName) => (hasFlag ? findText(flags, {}, name) : findText({}, environment, name));
-  return chooseSecret('DATABASE_URL', find('databaseUrl'), find('databaseUrlFile'));
+/** Of a setting and its file, those of the environment count unless there is a flag for one. */
+function findSecret(
+  name: SettingName,
+  file: SettingName,
+  flags: Flags,
+  environment: Environment,
+): SettingText {
+  const hasFlag = flags[name] !== undefined || Boolean(flags[file]?.trim());
+  const find = (one: SettingName) => (hasFlag ? findText(flags, {}, one) : findText({}, environment, one));
+  return chooseSecret(variableName(name), find(name), find(file));
 }
 
 function parseSetting(name: SettingName, flags: Flags, environment: Environment): unknown {
   const { parse, mayHoldSecret }: Setting<unknown> = SETTINGS[name];
-  const given = (name === 'databaseUrl' ? findDatabaseUrl : findText)(flags, environment, name);
+  const file = SETTING_FILES[name];
+  const given =
+    file === undefined ? findText(flags, environment, name) : findSecret(name, file, flags, environment);
   const text = rawText(name, given) ?? SETTINGS[name].defaultText;
   try {
     // Settings are copied into log lines, headers and printed configurations.

@@ -100,6 +100,11 @@ export const SETTINGS = {
     SECRET,
   ),
   notify: setting('', webUrls, 'URLs that get a `POST` after each change of the data', SECRET),
+  notifyFile: setting(
+    '',
+    optional((text) => text),
+    'file that holds `NOTIFY`, if its URLs are secret',
+  ),
   takedownStatus: setting(
     '404',
     oneOf('404', '410'),
@@ -187,6 +192,11 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;
+/** Settings that may be in a file, and the setting that names it. */
+export const SETTING_FILES: Partial<Record<SettingName, SettingName>> = {
+  databaseUrl: 'databaseUrlFile',
+  notify: 'notifyFile',
+};
 export type Values = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export type Config = Values & ServedFiles & { readonly rehearsal?: Rehearsal };
 /** What `serve --rehearse` was given. */

@@ -186,6 +186,20 @@ describe('DATABASE_URL_FILE', () => {
   });
 });
 
+test('NOTIFY_FILE is read as DATABASE_URL_FILE is', () => {
+  const file = tempFile('notify', 'https://x.example/s3cret,https://y.example/\n');
+  const hrefs = (...settings: Parameters<typeof readConfig>) => readConfig(...settings).notify.map(String);
+  const both = ['https://x.example/s3cret', 'https://y.example/'];
+  expect(hrefs({}, { NOTIFY_FILE: file })).toEqual(both);
+  expect(hrefs({ notifyFile: file }, { NOTIFY: 'https://z.example' })).toEqual(both);
+  expect(hrefs({ notify: 'https://z.example' }, { NOTIFY_FILE: file })).toEqual(['https://z.example/']);
+  expect(mistakesOf({}, { NOTIFY: 'https://z.example', NOTIFY_FILE: file })).toEqual([
+    'NOTIFY and NOTIFY_FILE are both set: give one, and leave the other empty',
+  ]);
+  const wrong = mistakesOf({}, { NOTIFY_FILE: tempFile('wrong', 'ftp://x.example/s3cret') });
+  expect(wrong).toEqual([expect.stringMatching(/^what NOTIFY_FILE holds must be(?!.*s3cret)/)]);
+});
+
 test('a flag overrides the environment, and errors name the flag', () => {
   expect(readConfig({ port: '81' }, { PORT: '82' }).port).toBe(81);
   expect(readConfig({}, { PORT: '82' }).port).toBe(82);

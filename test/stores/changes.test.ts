@@ -16,7 +16,7 @@ import { createWriter, type Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
 import { addRecords, newDatabase, storeName } from '../support/database.ts';
-import { ndjson } from '../support/files.ts';
+import { ndjson, tempFile } from '../support/files.ts';
 import { bodyOf, change, executeSql, newPath, saveOriginals } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
@@ -349,13 +349,14 @@ describe('webhooks', () => {
       response.writeHead(answers.shift() ?? 200, { location: '/elsewhere' }).end();
     });
     const url = newPath();
-    const env = { BASE_URL_A: 'https://site.example/a', NOTIFY: `${site.url}/hook?key=k` };
+    const notify = `${site.url}/hook?key=k`;
+    const env = { BASE_URL_A: 'https://site.example/a', NOTIFY: notify };
     const into = async (more: Record<string, string>, ...records: object[]) => {
       const input = ndjson(...records);
       const result = await run(['import', '--database-url', url, '-'], { env: { ...env, ...more }, input });
       return { ...result, requests: requests.splice(0) };
     };
-    return { into };
+    return { into, notify };
   }
 
   test('are notified of an import, once it is accepted', async () => {
@@ -381,6 +382,15 @@ describe('webhooks', () => {
       counts: { profiles: 1, lists: 1, removed: 0 },
       changes: [{ family: 'microblog', user: 'Ada', what: ['profile', 'list'] }],
     });
+  });
+
+  test('whose URLs a file holds are notified as those of NOTIFY', async () => {
+    const { into, notify } = await startReceiver();
+    const { stderr, requests } = await into(
+      { NOTIFY: '', NOTIFY_FILE: tempFile('notify', `${notify}\n`) },
+      blog(1, 'Ada'),
+    );
+    expect([stderr, requests.map(({ path }) => path)]).toEqual(['', ['/hook?key=k']]);
   });
 
   test.each([

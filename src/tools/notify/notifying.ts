@@ -26,6 +26,7 @@ const NOTIFY_SETTINGS: readonly SettingName[] = [
   'explorer',
   'purge',
   'notify',
+  'notifyFile',
 ];
 
 export async function createSubscribers(

@@ -5,7 +5,8 @@ import { containerSettings, lines, MEDIA_MOUNT, mountedMedia, type PrintInput } 
 const NETWORK = '172.30.80.0/24';
 
 export function compose(input: PrintInput): string {
-  const { port, stopTime, file, memory } = input;
+  const { port, stopTime, file, memory, secrets } = input;
+  const names = secrets.map(({ name }) => name);
   const media = mountedMedia(input);
   const mounts = [
     ...(file === undefined ? [] : ['data:/data']),
@@ -29,7 +30,7 @@ services:
     ports:
       - "127.0.0.1:${port}:${port}"  # this machine only: the proxy is the way in
     environment:
-${lines(listSettings(input), '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
+${lines(listSettings(input), '      ')}${names.length === 0 ? '' : `    secrets: [${names.join(', ')}]\n`}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
 
 # TRUST_PROXY is this network and no other: the proxy on the machine arrives from its gateway. Under \`uniquelocal\`,
 # clients in your own private networks could claim any address.
@@ -39,7 +40,7 @@ networks:
       config:
         - subnet: ${NETWORK}
 
-${file === undefined ? SECRET : VOLUME}`;
+${secretFiles(names)}${file === undefined ? '' : VOLUME}`;
 }
 
 /** Compose would read a single dollar sign as a variable. */
@@ -56,10 +57,10 @@ const volumes = (mounts: readonly string[]) =>
 const VOLUME = `volumes:
   data:
 `;
-const SECRET_USE = `    secrets: [database-url]
-`;
-const SECRET = `# A file with the postgres:// URL, readable by you only.
+
+const secretFiles = (names: readonly string[]) =>
+  names.length === 0
+    ? ''
+    : `# Files that each hold one setting. Others must not be able to read them.
 secrets:
-  database-url:
-    file: ./database-url
-`;
+${names.map((name) => `  ${name}:\n    file: ./${name}\n`).join('')}`;

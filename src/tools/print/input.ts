@@ -14,7 +14,17 @@ export const STATE = '/var/lib/vitrine';
 /** The placeholder where no base URL names a host. */
 const EXAMPLE_NAME = 'profiles.example.org';
 /** Settings that each configuration writes itself. */
-const OWN = ['DATABASE_URL', 'DATABASE_URL_FILE', 'HOST', 'PORT', 'ADMIN_HOST', 'ADMIN_PORT', 'TRUST_PROXY'];
+const OWN = [
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'HOST',
+  'PORT',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'TRUST_PROXY',
+  'NOTIFY',
+  'NOTIFY_FILE',
+];
 
 /** `given` are the settings that were given, by variable, as texts. */
 export function createPrintInput(config: Config, given: Readonly<Record<string, string>>) {
@@ -62,6 +72,11 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     nginxCache: config.purge.find(({ kind }) => kind === 'nginx')?.place ?? '/var/cache/vitrine',
     /** Undefined for PostgreSQL: its URL is a secret. */
     file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
+    /** Settings that are not printed, because they hold secrets: their variables, and the names of their files. */
+    secrets: [
+      ...(isPostgresUrl(databaseUrl) ? [{ variable: 'DATABASE_URL', name: 'database-url' }] : []),
+      ...(config.notify.length > 0 ? [{ variable: 'NOTIFY', name: 'notify' }] : []),
+    ],
     /** The absolute path of the folder of copied pictures, if there is one. */
     mediaDir: mediaDir && (isAbsolute(mediaDir) ? mediaDir : join(STATE, mediaDir)),
     /** The settings that differ from their defaults, apart from those above: name and text. */
@@ -107,15 +122,15 @@ export const MEDIA_MOUNT = '/media';
 export const mountedMedia = ({ others, mediaDir }: PrintInput) =>
   others.some(([name]) => name === 'MEDIA_DIR') ? mediaDir : undefined;
 
-/** The settings in a container, where the URL of a PostgreSQL database is a file in this folder. */
-export const containerSettings = (input: PrintInput, secrets: string) => {
-  const { port, file, others } = input;
+/** The settings in a container, where secrets are files in this folder. */
+export const containerSettings = (input: PrintInput, folder: string) => {
+  const { port, file, secrets, others } = input;
   const settings: (readonly [name: string, text: string])[] = [
     ['HOST', '0.0.0.0'],
     ['PORT', String(port)],
     // The image sets DATABASE_URL: empty, it leaves the word to the file.
     ['DATABASE_URL', file === undefined ? '' : '/data/site.db'],
-    ...(file === undefined ? [['DATABASE_URL_FILE', `${secrets}/database-url`] as const] : []),
+    ...secrets.map(({ variable, name }) => [`${variable}_FILE`, `${folder}/${name}`] as const),
     ['ADMIN_HOST', '0.0.0.0'],
     ['ADMIN_PORT', String(containerAdminPort(input))],
     ...others.map(([name, text]) => [name, name === 'MEDIA_DIR' ? MEDIA_MOUNT : text] as const),

@@ -78,7 +78,7 @@ Wants=network-online.target
 [Service]
 # Node 24 or newer, which \`npm ci --omit=dev\` does not bring and Debian has not yet, and a checkout after that command.
 ExecStart=${command('serve')}
-${environment(settings)}${importHint(input)}${database(file)}${ACCOUNT}Restart=on-failure
+${environment(settings)}${importHint(input)}${database(file)}${credentials(input)}${ACCOUNT}Restart=on-failure
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
 TimeoutStopSec=${stopTime}s
@@ -135,23 +135,33 @@ function streamHost(host: string): string {
 const absolutePath = (file: string) => (isAbsolute(file) ? file : join(STATE, file));
 
 /** An import by hand does not purge nginx's cache: its files belong to nginx's user, so that command runs as root. */
-function importHint({ file, others, notifies }: PrintInput): string {
+function importHint({ file, secrets, others, notifies }: PrintInput): string {
   if (file === undefined) return '';
   const database = `--database-url ${shellWord(absolutePath(file))}`;
   const hint = `# Import data as root with: runuser -u vitrine -- /usr/bin/node ${PROGRAM} import ${database} people.ndjson\n`;
   if (!notifies) return hint;
   const settings = others.filter(([name]) => OF_COMMANDS.test(name));
-  const words = settings.map(([name, text]) => shellWord(`${name}=${text}`)).join(' ');
+  const files = secrets.map(({ variable, name }) => `${variable}_FILE=${SECRETS_FOLDER}/${name}`);
+  const words = [...settings.map(([name, text]) => shellWord(`${name}=${text}`)), ...files].join(' ');
   return `${hint}# Then: env ${words} /usr/bin/node ${PROGRAM} purge ${database}\n`;
 }
 
+const SECRETS_FOLDER = '/etc/vitrine';
+
+/** The settings that hold secrets. */
+const credentials = ({ secrets }: PrintInput) =>
+  secrets
+    .map(
+      ({ variable, name }) => `# A file that holds ${variable}, readable by root only.
+LoadCredential=${name}:${SECRETS_FOLDER}/${name}
+Environment=${variable}_FILE=%d/${name}
+`,
+    )
+    .join('');
+
 /** The database, and the right to write beside it. */
 function database(file: string | undefined): string {
-  if (file === undefined)
-    return `# A file with the postgres:// URL, readable by root only.
-LoadCredential=database-url:/etc/vitrine/database-url
-Environment=DATABASE_URL_FILE=%d/database-url
-`;
+  if (file === undefined) return '';
   const path = absolutePath(file);
   const folder = dirname(path);
   return `Environment=${quoted(`DATABASE_URL=${path}`)}
@@ -181,7 +191,7 @@ function listJobs(input: PrintInput): Job[] {
 }
 
 /** Other settings concern the server only. */
-const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|NOTIFY|PURGE)$/;
+const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|PURGE)$/;
 
 /** The cache belongs to nginx's user, so the job itself does not purge it. */
 const purgeAsRoot = (caches: string) => `# The cache belongs to nginx's user: root purges it.
@@ -202,7 +212,7 @@ Wants=network-online.target
 [Service]
 Type=oneshot
 ExecStart=${command(words)}
-${byRoot === undefined ? '' : purgeAsRoot(byRoot[1])}${environment(settings.map(([setting, text]) => `${setting}=${text}`))}${database(input.file)}${lines(folders.map((folder) => `ReadWritePaths=${folder}`))}${ACCOUNT}
+${byRoot === undefined ? '' : purgeAsRoot(byRoot[1])}${environment(settings.map(([setting, text]) => `${setting}=${text}`))}${database(input.file)}${credentials(input)}${lines(folders.map((folder) => `ReadWritePaths=${folder}`))}${ACCOUNT}
 ${HARDENING}`;
 }
 

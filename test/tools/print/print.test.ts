@@ -16,10 +16,13 @@ import { tempFolder } from '../../support/files.ts';
 import { printed } from '../../support/printed.ts';
 import { done, run } from '../../support/run.ts';
 
-const POSTGRES = { DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine' };
+const POSTGRES = {
+  DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine',
+  NOTIFY: 'https://hooks.example/hunter2',
+};
 
 test.each(TEXT_NAMES)('%s holds no secret', (name) => {
-  expect(printed(name, POSTGRES)).not.toMatch(/hunter2|somebody|db\.example/);
+  expect(printed(name, POSTGRES)).not.toMatch(/hunter2|somebody|db\.example|hooks/);
 });
 
 describe('compose', () => {
@@ -32,6 +35,7 @@ describe('compose', () => {
   test.each<Record<string, string>>([
     {},
     POSTGRES,
+    { NOTIFY: 'https://hooks.example/' },
     { RATE_LIMIT: '600/1m', BASE_URL_B: 'https://x.example/b' },
   ])('%j is valid', (env) => {
     expect([isValid(parse(printed('compose', env))), isValid.errors]).toEqual([true, null]);
