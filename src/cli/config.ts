@@ -56,6 +56,12 @@ export const command = (context: CommandContext) =>
       context.report({ summary: drawTable(settings), result: { settings } });
     });
 
+/** What decides settings in place of the environment, if something does. */
+function findSource(config: Config, hasFiles: boolean, samples: boolean) {
+  if (hasFiles) return 'files';
+  return samples && servesSamples(config) ? '--samples' : undefined;
+}
+
 interface Sources {
   readonly config: Config;
   readonly flags: Flags;
@@ -65,7 +71,7 @@ interface Sources {
 }
 
 function listSettings({ config, flags, environment, hasFiles, samples }: Sources): SettingRow[] {
-  const source = hasFiles ? 'files' : samples && servesSamples(config) ? '--samples' : undefined;
+  const source = findSource(config, hasFiles, samples);
   const rows = SETTING_NAMES.map(
     (name) =>
       (hasFiles && overruledByFiles(name)) ||

@@ -81,7 +81,8 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
     return exitCode;
   }
 
-  const stderr = json ? collecting(notes, io.stderr, quiet) : quiet ? quietly(io.stderr) : io.stderr;
+  const screen = quiet ? quietly(io.stderr) : io.stderr;
+  const stderr = json ? collecting(notes, io.stderr, quiet) : screen;
   const keepStdoutForData = () => {
     stdoutIsData = true;
   };

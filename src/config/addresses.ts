@@ -16,11 +16,13 @@ export const findFilesUrl = (config: Config) => `${serverUrl(config)}/files/`;
  * choose counts as the default.
  */
 export function serverUrl(config: Config): string {
-  const { host } = config;
   const port = config.port || SETTINGS.port.defaultText;
-  const isAddress = !host.startsWith('/') && host !== '::' && host !== '0.0.0.0';
-  const name = isAddress ? (host.includes(':') ? `[${host}]` : host) : 'localhost';
-  return publicOrigin(config) ?? new URL(`http://${name}:${port}`).origin;
+  return publicOrigin(config) ?? new URL(`http://${hostName(config)}:${port}`).origin;
+}
+
+function hostName({ host }: Config): string {
+  if (host.startsWith('/') || host === '::' || host === '0.0.0.0') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** Where published files say that they are such, and for which host. A server has nothing there. */

@@ -170,7 +170,7 @@ function createLoader(
     return { isServed, before, warnings: [...warnings, ...notes], records, faulty };
   }
 
-  /** Whoever opens a page sees the names of files, and not where they lie. */
+  /** A visitor of a page sees the names of files, and not where they lie. */
   const saveFaults = (lines: readonly string[]) => {
     state.faults = lines.map((line) =>
       source.files.reduce((text, file) => text.replaceAll(file, basename(file)), line),

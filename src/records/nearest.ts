@@ -14,7 +14,10 @@ export function nearest(name: string, names: readonly string[], shortest = 4): s
   return undefined;
 }
 
-const mostEdits = ({ length }: string, shortest: number) => (length < shortest ? 0 : length < 9 ? 1 : 2);
+function mostEdits({ length }: string, shortest: number): number {
+  if (length < shortest) return 0;
+  return length < 9 ? 1 : 2;
+}
 
 /** Whether this many letters inserted, removed, replaced or swapped with the next make one text the other. */
 function isNear(one: string, two: string, edits: number): boolean {

@@ -26,7 +26,7 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/** More than probes and scrapers need. Whoever reaches the port must not take the memory of those who ask for users. */
+/** More than probes and scrapers need. A client that reaches the port must not take the memory of those who ask for users. */
 const MOST_CONNECTIONS = 50;
 /** How often it closes connections that were accepted while the port closes. */
 const CLOSING_MS = 50;

@@ -100,7 +100,7 @@ function serialize(body: unknown): string {
   return JSON.stringify({ statusCode, code, error, message });
 }
 
-/** Errors of the app's hooks are the app's to answer, and so are those that nobody expects. */
+/** The app answers errors of its own hooks, and unexpected ones. */
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof RequestError) return void sendFailure(reply, error.code);
   if (!isDataFault(error)) return void reply.send(error);

@@ -118,8 +118,10 @@ function varying(url: string, status: number): string[] {
 const BRIEFLY = 'max-age=5, stale-while-revalidate=0';
 /** What is missing outside the API may be a page for browsers, so no proxy may keep it. */
 const briefly = (url: string) => (/^\/[a-z]\/api/.test(url) ? BRIEFLY : `private, ${BRIEFLY}`);
-const freshness = (url: string, status: number) =>
-  status === 404 ? briefly(url) : url.endsWith('z') || status > 304 ? 'no-store' : CACHING;
+function freshness(url: string, status: number): string {
+  if (status === 404) return briefly(url);
+  return url.endsWith('z') || status > 304 ? 'no-store' : CACHING;
+}
 
 /** What every answer of the API has: what the document says, CORS, how long it is fresh, nothing to be guessed. */
 function expectOpen(reply: Reply, method: string, url: string, status: number): void {

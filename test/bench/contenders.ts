@@ -62,7 +62,10 @@ export function createContenders(folder: string, users: number) {
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 export const execute = ([program = '', ...args]: readonly string[]) => promisify(execFile)(program, args);

@@ -49,7 +49,9 @@ async function measureViews({ folder }: Contenders): Promise<Promised[]> {
     const session = await page.context().newCDPSession(page);
     let bytes = 0;
     await session.send('Network.enable');
-    session.on('Network.loadingFinished', ({ encodedDataLength }) => void (bytes += encodedDataLength));
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
     await page.goto(`http://127.0.0.1:${nginx.port}${path}`, { waitUntil: 'networkidle' });
     const what = `first view of ${path} behind the printed nginx`;
     promises.push({ what, figure: bytes / 1024, atMost, unit: 'KB' });

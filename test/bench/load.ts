@@ -24,12 +24,10 @@ export interface Target {
 }
 
 /** The address of the first user. */
-export const firstAddress = ({ before, users, after = '', addresses }: Target) =>
-  addresses !== undefined
-    ? (readFileSync(addresses, 'utf8').split('\n')[0] as string)
-    : users === 0
-      ? before
-      : `${before}1${after}`;
+export function firstAddress({ before, users, after = '', addresses }: Target): string {
+  if (addresses !== undefined) return readFileSync(addresses, 'utf8').split('\n')[0] as string;
+  return users === 0 ? before : `${before}1${after}`;
+}
 
 interface LoadResult {
   readonly requests: number;

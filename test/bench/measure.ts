@@ -137,7 +137,7 @@ export const rowPromises = (rows: readonly MeasuredRow[]): Promised[] =>
     return promises;
   });
 
-/** Throws unless all rows of a group give the first user the same response: nobody is measured with wrong ones. */
+/** Throws unless all rows of a group give the first user the same response: wrong ones are not measured. */
 export async function check(rows: readonly Row[]): Promise<void> {
   const answers = new Map<string, string>();
   for (const { group, name, servers, target, status, isOther = false } of rows) {

@@ -86,7 +86,10 @@ const sentence = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 /** What `--help` prints. */
 function helpOf(command: Command): string {
   let help = '';
-  command.configureOutput({ ...command.configureOutput(), writeOut: (text) => void (help += text) });
+  const writeOut = (text: string) => {
+    help += text;
+  };
+  command.configureOutput({ ...command.configureOutput(), writeOut });
   command.outputHelp();
   return help;
 }

@@ -21,7 +21,8 @@ const NAMED = /(?<![\w./@<-])((?:[\w-]+\/)*[\w.-]+\.(?:ts|js|sql))(?::([A-Za-z]\
 /** What is named and not there. */
 function lost(text: string): string[] {
   return [...text.matchAll(NAMED)].flatMap(([named, path = '', name]) => {
-    const file = path.includes('/') ? find(path) : NAMES.has(path) ? path : undefined;
+    const atRoot = NAMES.has(path) ? path : undefined;
+    const file = path.includes('/') ? find(path) : atRoot;
     if (file === undefined) return [named];
     const isThere =
       name === undefined ||

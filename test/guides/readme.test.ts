@@ -301,8 +301,8 @@ function fieldRows(): string {
   };
   const fields = KIND_NAMES.flatMap((kind) =>
     membersOf(kind).map(([name, { 'x-form': form, default: absent }]) => {
-      const shown = absent === undefined ? 'never' : absent === '' ? 'empty' : `\`${absent}\``;
-      return { end: `${form} | ${shown}`, name, owner: owner(kind) };
+      const text = absent === '' ? 'empty' : `\`${absent}\``;
+      return { end: `${form} | ${absent === undefined ? 'never' : text}`, name, owner: owner(kind) };
     }),
   );
   const rows = Map.groupBy(fields, ({ name, end }) => `\`${name}\`|${end}`);

@@ -65,7 +65,8 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     expect(await load.stop()).toEqual([]);
     // The client keeps a connection, which this closes.
     await ask({ port }, '/healthz', { headers: { connection: 'close' } });
-    await end(current);
+    process.kill(current, 'SIGTERM');
+    await end();
   });
 
   // As systemd holds it.
@@ -85,7 +86,9 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     }
     await load.more(50);
     expect(await load.stop()).toEqual([]);
-    await end(current);
+    // nginx would keep its connections, and so this server, for a minute more.
+    process.kill(current, 'SIGKILL');
+    await end();
   });
 
   test('keeps connections that arrive while there is no server', async () => {
@@ -93,7 +96,8 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     const early = ask({ port }, '/a/api/?user=ada');
     const current = await start();
     expect((await early).status).toBe(200);
-    await end(current);
+    process.kill(current, 'SIGTERM');
+    await end();
   });
 });
 
@@ -127,9 +131,9 @@ async function startHolder(env: Record<string, string>) {
       return await until('its process id', () => fresh().find(({ pid }) => pid !== undefined)?.pid);
     },
 
-    async end(server: number): Promise<void> {
-      process.kill(server, 'SIGTERM');
-      await until('the server to end', () => !isAlive(server));
+    /** Waits until all servers have ended. */
+    async end(): Promise<void> {
+      await until('the servers to end', () => ![...servers].some(isAlive));
       child.stdin.end();
       await once(child, 'exit');
       holders.delete(child);

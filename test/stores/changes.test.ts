@@ -309,7 +309,7 @@ test('a takedown erases users who are gone, and former names: what was before ca
   const url = await newDatabase();
   await addRecords(url, blog(1, 'Gone'), blog(2, 'ada'), blog(3, 'bob'), blog(4, 'cy'));
   const { generation } = await read(url, undefined);
-  // Somebody else has the name that a user had who is taken down.
+  // Another user has the name of one who is taken down.
   await addRecords(url, blog(1, 'Other'), blog(2, 'gone'), blog(3, 'bob', { bio: 'new' }));
   await change(url, (writer) => writer.takeDown([{ family: 'microblog', kind: 'user', value: 'other' }]));
   const later = (await read(url, undefined)).generation;

@@ -15,6 +15,7 @@ import { checkDatabase, openArchive, openReader, openWriter } from '../../src/st
 import type { LoadOptions, Misfit, Tallies } from '../../src/stores/sql/load.ts';
 import { collectionsOf } from '../../src/variants.ts';
 import { newDatabase, storeName } from '../support/database.ts';
+import { later } from '../support/expected.ts';
 import { ROOT, tempFolder } from '../support/files.ts';
 import { bodyOf, exported } from '../support/importing.ts';
 import { until } from '../support/stress.ts';
@@ -87,12 +88,7 @@ class Model {
     }
     for (const [key, row] of last) {
       const old = this.rows.get(key);
-      const same =
-        old?.record === row.record &&
-        old.owner === row.owner &&
-        old.date === row.date &&
-        old.userKey === row.userKey;
-      tallies[row.kind][old === undefined ? 'new' : same ? 'unchanged' : 'changed']++;
+      tallies[row.kind][old === undefined ? 'new' : compareRows(old, row)]++;
       this.rows.set(key, row);
     }
     return { tallies, misfits };
@@ -101,9 +97,13 @@ class Model {
   items(family: Family, owner: string): string[] {
     return [...this.rows.values()]
       .filter((row) => row.owner === owner && KINDS[row.kind].family === family)
-      .sort((a, b) => (a.date === b.date ? (BigInt(a.id) < BigInt(b.id) ? 1 : -1) : a.date < b.date ? 1 : -1))
+      .sort((a, b) => later(a.date, b.date) || later(BigInt(a.id), BigInt(b.id)))
       .map(({ record }) => record);
   }
+}
+function compareRows(old: Row, row: Row): 'unchanged' | 'changed' {
+  const members = ['record', 'owner', 'date', 'userKey'] as const;
+  return members.every((name) => old[name] === row[name]) ? 'unchanged' : 'changed';
 }
 const keyOf = (row: Row) => `${KINDS[row.kind].family} ${row.owner === '' ? 'profile' : 'item'} ${row.id}`;
 

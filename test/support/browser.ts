@@ -101,7 +101,9 @@ export async function watchCosts(page: Page, phone?: Phone) {
   session.on('Network.requestWillBeSent', ({ request }) => {
     if (request.url.startsWith('http')) costs.requests++;
   });
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => void (costs.bytes += encodedDataLength));
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    costs.bytes += encodedDataLength;
+  });
   await session.send('Network.enable');
   if (phone !== undefined) {
     const { latency, kilobits, slowdown = 1 } = phone;

@@ -45,7 +45,8 @@ export function expectedItems(kind: 'post' | 'shot', raws: readonly Raw[], owner
     .slice(0, 15);
 }
 
-const later = <T extends string | bigint>(a: T, b: T) => (a < b ? 1 : a > b ? -1 : 0);
+/** For a sort by which later dates and higher ids come first. */
+export const later = <T extends string | bigint>(a: T, b: T) => Number(a < b) - Number(a > b);
 
 const PORTFOLIO = { family: 'portfolio', profile: 'portfolio profile', item: 'shot' } as const;
 const byPath = (variant: string) => ({

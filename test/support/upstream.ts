@@ -32,7 +32,9 @@ export async function startUpstream() {
     /** What it was asked for, without health checks. */
     requests,
     /** From now on nothing is answered. */
-    hold: () => void (held = true),
+    hold() {
+      held = true;
+    },
   };
 }
 

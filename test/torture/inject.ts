@@ -125,7 +125,8 @@ const isOfSqlite = (fault: string) => fault.startsWith('SQLITE_');
 function ordersFor({ k, call, fault, isServed }: Fault) {
   const isSqlite = isOfSqlite(fault);
   // A command ends meanwhile; a server must go on once there is room again.
-  const lasting = fault.endsWith('+') ? (scenario.server === undefined ? COMMAND_FULL_S : SERVER_FULL_S) : 0;
+  const fullFor = scenario.server === undefined ? COMMAND_FULL_S : SERVER_FULL_S;
+  const lasting = fault.endsWith('+') ? fullFor : 0;
   // The connections of this process to a server must not fail.
   const sockets = scenario.sockets === true && !isServed;
   const system = { k: isSqlite ? 0 : k, call, fault: fault.replace('+', ''), lasting, sockets };
@@ -180,7 +181,8 @@ let answers: Known | undefined;
 /** What a server answers before and after. */
 async function readKnown(): Promise<Known> {
   const read = (state: string) => readAnswers({ DATABASE_URL: join(state, 'site.db') });
-  return (answers ??= { old: await read(before), done: [await read(after)] });
+  answers ??= { old: await read(before), done: [await read(after)] };
+  return answers;
 }
 
 /** Fails one call; what is wrong with what follows, a sentence each. */

@@ -120,7 +120,8 @@ test.runIf(LD_PRELOAD !== '').concurrent.each(CASES)(
         ? await runBeside({ env: { DATABASE_URL: database } }, () => meet(moments), known)
         : { ran: await meet(moments), wrong: [] as string[] };
       const [isFirst, isSecond] = ran.map(({ code }) => code === 0);
-      const expected = isFirst && isSecond ? orders : [isFirst ? first : isSecond ? second : old];
+      const one = isSecond ? second : old;
+      const expected = isFirst && isSecond ? orders : [isFirst ? first : one];
       const said = ran.map(({ stderr }) => stderr).join(' | ');
       for (const { code, stderr } of ran)
         if (code !== 0 && (code !== 1 || !refusal?.test(stderr))) wrong.push(`one ends with ${code}`);

@@ -174,8 +174,9 @@ export class JsonReader implements RecordReader {
     this.#isTooLong = false;
     if (isPassedOver) return;
     if (isTooLong) {
-      const advice = this.#arrays.length > 0 ? '' : this.#lists.length === 0 ? NAME_LISTS : NO_LISTS;
-      return void this.#found.push(tooLong(this.#startLine, advice));
+      const advice = this.#lists.length === 0 ? NAME_LISTS : NO_LISTS;
+      const isInArray = this.#arrays.length > 0;
+      return void this.#found.push(tooLong(this.#startLine, isInArray ? '' : advice));
     }
     const list = this.#arrays.at(-1)?.path || undefined;
     for (const entry of readBytes(bytes, this.#startLine, list)) this.#found.push(entry);

@@ -61,13 +61,9 @@ export async function compareAnswers(
   if (oldBody.equals(newBody)) return { class: 'same bytes', ...hashes };
   const { differences: found, newest } = compareBodies(oldBody, newBody, question);
   const { differences, hasSame } = await comparePictures(found, pictures);
-  const form = hasSame ? 'pictures' : 'same meaning';
-  const dated = newest === undefined ? form : newest === 'new' ? 'newer' : 'older';
-  return {
-    class: differences.length > 0 ? 'different' : dated,
-    ...hashes,
-    ...(differences.length > 0 && { differences }),
-  };
+  if (differences.length > 0) return { class: 'different', ...hashes, differences };
+  if (newest !== undefined) return { class: newest === 'new' ? 'newer' : 'older', ...hashes };
+  return { class: hasSame ? 'pictures' : 'same meaning', ...hashes };
 }
 
 const hashBody = (body: Buffer | undefined) => (body === undefined ? null : hash('sha256', body, 'hex'));

@@ -110,7 +110,7 @@ interface Scope extends FetchStart {
   readonly asked: readonly string[];
 }
 
-/** Whoever names an address that was refused is not known: if its host is named now, everything is looked at. */
+/** Which users name a refused address is not known: if its host is named now, all users are looked at. */
 function findScope(start: FetchStart, options: FetchOptions): Scope {
   const asked = start.refused.filter((host) => refusal(host, namedHosts(options)) === undefined);
   return { ...start, asked, since: options.check || asked.length > 0 ? undefined : start.since };

@@ -40,7 +40,7 @@ async function* pairOwners(run: PublishRun, previous: Tree | undefined): AsyncGe
   for (; before !== undefined; before = await read()) yield { before };
 }
 
-/** What is in the tree of the last run, if nobody has changed since; undefined otherwise, which mostly is found soon. */
+/** What is in the tree of the last run, if no user has changed since; undefined otherwise, which mostly is found soon. */
 export async function listUnchanged(run: PublishRun, previous: Tree): Promise<Listed | undefined> {
   const listing = createListing();
   run.counts.tooLong = 0;

@@ -143,7 +143,7 @@ function findTree(path: string) {
 /** The platform's own files, which lie beside those of the site: texts by their names. */
 export type Configuration = Readonly<Record<string, string>>;
 
-/** A new tree. Nobody else writes there, so a file is there already only if its name differs from another's in letter case. */
+/** A new tree. Only this run writes there, so a file is there already only if its name differs from another's in letter case. */
 function createTree(path: string) {
   mkdirSync(path);
   const tree = findTree(path);

@@ -18,6 +18,8 @@ interface RunOptions {
 const MAX_AT_ONCE = 64;
 
 type Queue<Task> = Generator<Task> | AsyncGenerator<Task>;
+type Visit<Task> = (task: Task) => Promise<void>;
+type OnFailure<Task> = (task: Task, error: SiteError) => void;
 
 export type Run = ReturnType<typeof createRun>;
 
@@ -35,14 +37,14 @@ export function createRun({ report, doing, noun, signal, ...tasks }: RunOptions)
     reason ??= why;
   }
 
-  async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
+  async function attempt<Task>(task: Task, visit: Visit<Task>, onFailure: OnFailure<Task>): Promise<void> {
     try {
-      await visit();
+      await visit(task);
     } catch (error) {
       if (ended.aborted) return;
       if (!(error instanceof SiteError)) throw error;
       if (error.kind === 'closed') return stop(`given up: ${error.message}`);
-      onFailure(error);
+      onFailure(task, error);
       report.fault(error.message);
     }
   }
@@ -69,15 +71,12 @@ export function createRun({ report, doing, noun, signal, ...tasks }: RunOptions)
     async each<Task>(
       queues: readonly Queue<Task>[],
       concurrency: number,
-      visit: (task: Task) => Promise<void>,
-      onFailure: (task: Task, error: SiteError) => void = () => {},
+      visit: Visit<Task>,
+      onFailure: OnFailure<Task> = () => {},
     ): Promise<void> {
       await inParallel(queues, concurrency, failed, async (task) => {
         if (stopped() !== undefined) return false;
-        await attempt(
-          () => visit(task),
-          (error) => onFailure(task, error),
-        );
+        await attempt(task, visit, onFailure);
         if (stopped() === undefined) showDone();
         return true;
       });

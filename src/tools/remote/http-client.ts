@@ -68,14 +68,8 @@ const tooLong = (maxBytes: number) => new SiteError(`the body is longer than ${m
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
 export function createHttpClient(options: HttpClientOptions) {
-  const { origin, timeout, limit, connections, lookup, userAgent } = options;
-  const pool = new Pool(origin.origin, {
-    connections,
-    allowH2: false,
-    headersTimeout: timeout,
-    bodyTimeout: timeout,
-    connect: { timeout, ...(lookup !== undefined && { lookup }) },
-  });
+  const { origin, timeout, limit, userAgent } = options;
+  const pool = createPool(options);
   const hostname = origin.hostname.replace(/^\[|\]$/g, '');
   // Otherwise undici takes it from a Host header that a request sets.
   const servername = isIP(hostname) > 0 ? '' : hostname;
@@ -135,6 +129,15 @@ export function createHttpClient(options: HttpClientOptions) {
     close: () => void pool.destroy(),
   };
 }
+
+const createPool = ({ origin, timeout, connections, lookup }: HttpClientOptions) =>
+  new Pool(origin.origin, {
+    connections,
+    allowH2: false,
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+    connect: { timeout, ...(lookup !== undefined && { lookup }) },
+  });
 
 /** The first value of each header; `all` has every value of one. */
 function readHeaders({ headers }: Dispatcher.ResponseData) {

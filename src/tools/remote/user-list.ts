@@ -15,6 +15,11 @@ export type UserSource =
 
 export type UserList = ReturnType<typeof createUserList>;
 
+function nameOf(source: UserSource): string {
+  if ('names' in source) return '--user';
+  return source.file === '-' ? 'standard input' : source.file;
+}
+
 /** `onFault` gets a line for each invalid name: `FILE:LINE: what is wrong, got "…"`. */
 export async function listUsers(
   source: UserSource,
@@ -22,7 +27,7 @@ export async function listUsers(
   signal: AbortSignal,
 ): Promise<UserList> {
   const list = createUserList();
-  const where = 'names' in source ? '--user' : source.file === '-' ? 'standard input' : source.file;
+  const where = nameOf(source);
   let line = 0;
   try {
     for await (const text of 'names' in source ? source.names : readLines(source)) {

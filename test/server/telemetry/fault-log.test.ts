@@ -179,7 +179,7 @@ describe('an answer that cannot be written', () => {
     expect((await ask(server, '/a/api/?user=ada&post=true')).status).toBe(200);
   });
 
-  // It is written at the end of the turn, when nobody can catch what is thrown.
+  // It is written at the end of the turn, when no caller can catch what is thrown.
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['its response was destroyed', (response) => response.destroy()],
     ['its connection was reset', ({ socket }) => socket?.resetAndDestroy()],

@@ -40,7 +40,7 @@ test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
     const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
     fs.copyFileSync(snapshots[2] as string, incoming);
-    // Root puts in a file of its own; without that right, one that nobody may write has to do.
+    // Root puts in a file of its own; without that right, a file without write permission has to do.
     fs.chmodSync(incoming, 0o444);
     fs.renameSync(incoming, path);
     await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 2);

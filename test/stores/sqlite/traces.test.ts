@@ -12,7 +12,7 @@ import { countTraces, createRandom, namesOf, people } from '../../support/traces
 
 const USERS = 250;
 
-/** Four imports of users, some of whom change; who is to be taken down, in each spelling that they had. */
+/** Four imports of users, of which some change; which to take down, in each spelling that their name had. */
 async function importPeople(path: string, seed: number) {
   const random = createRandom(seed);
   for (let round = 0; round < 4; round++)

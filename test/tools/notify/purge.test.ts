@@ -40,7 +40,7 @@ test('nginx: only the files of the user are removed, however the address is writ
     ...[named('ada'), named('AD%61'), '/people/b/ada', '/feeds/b/ada/4711.atom'].map((url) =>
       put(url, 'ada'),
     ),
-    // The tag of somebody else in the address, and one that pushes the headers back.
+    // The tag of another user in the address, and one that pushes the headers back.
     ...[named(userTag('portfolio', 'pekka')), named('x'.repeat(5000))].map((url) => put(url, 'ada')),
   ];
   const his = put(named('pekka'), 'pekka');
@@ -170,7 +170,7 @@ test('imports, takedowns and `vitrine purge` tell caches, repeat what failed, an
   await vitrine(['takedown', '--family', 'portfolio', 'NR1']);
   expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
   expect(readFileSync(path).includes('nr1')).toBe(false);
-  // Whom nobody could be told of is forgotten when there is nobody any more.
+  // Users that no subscriber could be told of are forgotten when there is no subscriber any more.
   await vitrine(['takedown', '--family', 'portfolio', 'nr0'], { ...env, PURGE: 'nginx:/none' });
   expect(readFileSync(path).includes('nr0')).toBe(true);
   expect((await vitrine(['import', files[2] as string], { DATABASE_URL: path })).stderr).toBe('');

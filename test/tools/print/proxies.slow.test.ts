@@ -32,7 +32,7 @@ const succeeds = (front: Front, url: string) =>
 
 const stateOf = async (front: Front, url: string) => (await ask(front, url)).headers['x-cache-status'];
 
-/** A proxy that keeps the compressed copy sends its ETag, made weak, to those for whom it unpacks. */
+/** A proxy that keeps the compressed copy sends its ETag, made weak, to clients for which it unpacks. */
 const strong = (etag: string | undefined) => etag?.replace(/^W\//, '').replace(/-gzip"$/, '"');
 
 async function settings(): Promise<Record<string, string>> {
@@ -72,7 +72,7 @@ describe.each(PROXY_NAMES)('%s', (name) => {
       await ask(front, url, { from: '127.0.0.9', headers: forged });
       const line = await until('its log line', () => linesOf(server).find((each) => each.url === url));
       expect(line).toMatchObject({ protocol: 'http', id: expect.not.stringContaining('forged') });
-      // 127.0.0.9 is a trusted proxy as well, so the address before it counts. Caddy trusts nobody.
+      // 127.0.0.9 is a trusted proxy as well, so the address before it counts. Caddy trusts no proxy.
       expect(line.client).toBe(name === 'caddy' ? '127.0.0.9' : '6.6.6.6');
     });
 
@@ -122,7 +122,7 @@ describe.skipIf(withoutProxy('nginx'))('the cache of nginx', () => {
       }
     }
     expect(wrong).toEqual([]);
-    // A page for people, JSON for programs, whoever asked before.
+    // A page for people, JSON for programs, in whatever order they ask.
     for (const accept of ['text/html', 'application/json', 'text/html']) {
       const { headers } = await ask(front, '/people/b/nobody', { headers: { accept } });
       expect(headers['content-type']).toBe(`${accept}; charset=utf-8`);

@@ -265,9 +265,9 @@ describe(`published from ${storeName()}`, () => {
     ],
   ];
   const ON_SQLITE: typeof EVENTS = [
-    ['a base URL changes', async ({ env }) => void (env.BASE_URL_A = '/elsewhere')],
+    ['a base URL changes', async ({ env }) => void Object.assign(env, { BASE_URL_A: '/elsewhere' })],
     ['the look changes', async ({ env }) => void Object.assign(env, { ACCENT: '#800000', SITE_NAME: 'Us' })],
-    ['pages go', async ({ env }) => void (env.EXPLORER = 'off')],
+    ['pages go', async ({ env }) => void Object.assign(env, { EXPLORER: 'off' })],
     ['a snapshot is restored', ({ command, snapshot }) => command('restore', snapshot)],
     [
       'an older file takes its place, and is imported into',
