@@ -89,6 +89,7 @@ export function createMemory(path: string, site: string) {
           for (const table of ['users', 'brought'])
             change(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`, site, userKey);
       });
+      // Where SQLite moved rows to other pages, copies of them stay, also with `secure_delete`.
       describeErrors(path, () => db.exec('VACUUM'));
     },
 
