@@ -15,9 +15,12 @@ const { node } = process.versions;
 if (Number(node.split('.')[0]) < 24)
   throw new Error(`this is Node ${node}, and tests need 24: run them with npm, as in CONTRIBUTING.md`);
 
-/** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
-const LONG =
-  /\/(cases\/\w+|sizes|torture|(attacks|bench|hand-over|on-postgres|package|people|publish|purge|slowhttptest|unread)\.slow)\.test\.ts$/;
+/** Vitest starts with the largest files. These take longer than their size says: they run other files, install or wait much. */
+const LONG_QUICK = 'cases/\\w+';
+const LONG_TORTURE = 'sizes|torture';
+const LONG_SLOW =
+  'npm-versions|install|on-postgres|bench|package|release|traces|first-view|hand-over|people|purge|attacks|slowhttptest|unread';
+const LONG = new RegExp(`/(${LONG_QUICK}|${LONG_TORTURE}|(${LONG_SLOW})\\.slow)\\.test\\.ts$`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

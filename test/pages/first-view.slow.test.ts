@@ -8,6 +8,7 @@ import { serveHere } from '../support/serve-here.ts';
 import type { LocalServer } from '../support/server.ts';
 
 const MAX_SHIFT = 0.02;
+const WIDTHS = [320, 768, 1440];
 
 const OWN_RECORDS = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
 
@@ -38,7 +39,7 @@ describeInBrowser('the first view', (eye) => {
   });
 
   test.each(PAGES)('of $path is small and still', async ({ path, drawn, ...most }) => {
-    for (const width of [320, 768, 1440]) {
+    for (const width of WIDTHS) {
       const viewport = { width, height: 900 };
       const page = await eye.open(`${server.url}/icon.svg`, { viewport });
       const view = await firstView(page, `${server.url}${path}`, drawn, width < 768);
@@ -60,7 +61,7 @@ describeInBrowser('the first view', (eye) => {
   });
 
   async function holdStill(address: string) {
-    for (const width of [320, 390, 768, 1440]) {
+    for (const width of WIDTHS) {
       const viewport = { width, height: 900 };
       const page = await eye.open(new URL('/icon.svg', address).href, {
         viewport,

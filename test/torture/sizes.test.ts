@@ -1,9 +1,9 @@
-// Memory of commands is flat and CPU linear: another third of the cases each day. `npm run torture -- --sizes` takes all.
+// Memory of commands is flat and CPU linear: another quarter of the cases each day. `npm run torture -- --sizes` takes all.
 import { expect, test } from 'vitest';
 import { today } from './main.ts';
 import { costsOf, faultsOf, leastOf, SIZES } from './sizes.ts';
 
-const PARTS = 3;
+const PARTS = 4;
 const cases = SIZES.filter((_, index) => index % PARTS === today() % PARTS);
 
 test.runIf(process.platform === 'linux').each(cases)('$title', { timeout: 900_000 }, async (size) => {

@@ -23,7 +23,7 @@ test.runIf('path' in shim).concurrent.each([...COMMANDS, ...servers])(
   async (scenario) => {
     const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
       seed: Number(process.env.TORTURE_SEED ?? today()),
-      seconds: 3,
+      seconds: 2,
     });
     expect(violations.join('\n')).toBe('');
     expect(injected).toBeGreaterThan(0);
