@@ -6,10 +6,10 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { databaseOf } from '../support/database.ts';
 import { fixture, readRecords, stateOf, ugly } from '../support/files.ts';
-import { type Request, rawBytes, requestsFor, written } from '../support/fuzz-requests.ts';
 import { ask, dial, hearOut } from '../support/http.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { linesOf } from '../support/stress.ts';
+import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2000);
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { userKey, userNameFault } from '../../src/records/user-name.ts';
 import { databaseOf } from '../support/database.ts';
-import { createDocumentJudge } from '../support/document-judge.ts';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from '../support/expected.ts';
 import { ndjson, ROOT, readLines, readRecords, tempFile, ugly } from '../support/files.ts';
 import { ask, json } from '../support/http.ts';
 import { blog, folio } from '../support/records.ts';
 import { serveHere } from '../support/serve-here.ts';
 import type { LocalServer } from '../support/server.ts';
+import { createDocumentJudge } from './document-judge.ts';
 
 const NAMES = readRecords(ugly('hostile-names.ndjson'));
 // A list shows only the newest 15 items, so each text gets its own author.

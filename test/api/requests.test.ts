@@ -4,13 +4,13 @@ import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { matches } from '../../src/api/http/conditions.ts';
 import { databaseOf } from '../support/database.ts';
-import { createDocumentJudge } from '../support/document-judge.ts';
 import { expectedRecord, VARIANTS } from '../support/expected.ts';
 import { fixture, tempFile } from '../support/files.ts';
 import { ask, json, type Reply, sendRaw } from '../support/http.ts';
 import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
 import type { LocalServer } from '../support/server.ts';
+import { createDocumentJudge } from './document-judge.ts';
 
 // No optional members except those that distinguish the record types.
 const BARE = {

@@ -14,11 +14,11 @@ import { inWords, VARIANT_NAMES, VARIANTS } from '../../src/variants.ts';
 import { databaseOf } from '../support/database.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../support/files.ts';
 import { ask, json } from '../support/http.ts';
-import { withOutputs } from '../support/page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from '../support/pages.ts';
 import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
 import { type LocalServer, startServer } from '../support/server.ts';
+import { withOutputs } from './page-outputs.ts';
 
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');

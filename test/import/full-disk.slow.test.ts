@@ -19,8 +19,8 @@ import { svg } from '../support/pictures.ts';
 import { folio } from '../support/records.ts';
 import { done, spawned, vitrine } from '../support/run.ts';
 import { startServer } from '../support/server.ts';
-import { canMount, grow, onDisk } from '../support/small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../support/stress.ts';
+import { canMount, grow, onDisk } from './small-disk.ts';
 
 const sizeOf = (path: string) => statSync(path).size;
 

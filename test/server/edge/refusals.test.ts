@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask, dial, hearOut, json, parseReplies, type Reply, sendRaw } from '../../support/http.ts';
-import { HTTP_CASES, UNFINISHED } from '../../support/http-cases.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import type { LocalServer } from '../../support/server.ts';
 import { linesOf, metricsOf, until } from '../../support/stress.ts';
+import { HTTP_CASES, UNFINISHED } from './http-cases.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

@@ -11,13 +11,13 @@ import { importInto } from '../../support/database.ts';
 import { fixture, ndjson, tempFolder } from '../../support/files.ts';
 import { ask } from '../../support/http.ts';
 import { bodyOf } from '../../support/importing.ts';
-import { type ProxyOptions, startProxy } from '../../support/postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
-import { addressOf, generationIn, load, unready } from '../../support/postgres-world.ts';
 import { folio } from '../../support/records.ts';
 import { done, run } from '../../support/run.ts';
 import { startServer } from '../../support/server.ts';
 import { metricsOf, until } from '../../support/stress.ts';
+import { type ProxyOptions, startProxy } from './postgres-proxy.ts';
+import { addressOf, generationIn, load, unready } from './postgres-world.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   let cluster: Cluster;

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask, json } from '../../support/http.ts';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../../support/postgres-rig.ts';
-import { addressOf, generationIn, load, names, readiness, unready } from '../../support/postgres-world.ts';
 import { done } from '../../support/run.ts';
 import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, metricsOf, until } from '../../support/stress.ts';
+import { addressOf, generationIn, load, names, readiness, unready } from './postgres-world.ts';
 
 interface Failure {
   readonly at: number;

@@ -9,7 +9,7 @@ import { importInto } from '../../support/database.ts';
 import { ndjson, tempFolder } from '../../support/files.ts';
 import { mirrorHere, portfolio, startSite } from '../../support/mirror-site.ts';
 import { done, vitrine } from '../../support/run.ts';
-import { countTraces, createRandom, namesOf, people } from '../../support/traces.ts';
+import { countTraces, createRandom, namesOf, people } from './traces.ts';
 
 const USERS = 6000;
 const GONE = Array.from({ length: USERS }, (_, n) => n + 1).filter((id) => id % 100 === 7);

@@ -8,7 +8,7 @@ import { findGap } from '../../../src/stores/sqlite/gaps.ts';
 import { importInto } from '../../support/database.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
 import { done } from '../../support/run.ts';
-import { countTraces, createRandom, namesOf, people } from '../../support/traces.ts';
+import { countTraces, createRandom, namesOf, people } from './traces.ts';
 
 const USERS = 250;
 

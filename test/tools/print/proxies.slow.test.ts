@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:http2';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from '../../support/cache-addresses.ts';
 import { AUTHORITY } from '../../support/certificates.ts';
 import { databaseOf } from '../../support/database.ts';
 import { fixture } from '../../support/files.ts';
@@ -21,7 +20,8 @@ import { UNAVAILABLE } from '../../support/printed.ts';
 import { run } from '../../support/run.ts';
 import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
-import { startUpstream } from '../../support/upstream.ts';
+import { ADA, APART, PASSED_ON, SAME, SETTINGS, SHOTS, WARM } from './cache-addresses.ts';
+import { startUpstream } from './upstream.ts';
 
 const PROFILE = '/b/api/username/ada';
 const NEVER_ASKED = '/b/api/username/elodie';

@@ -7,11 +7,11 @@ import { fixture, readLines, readRecords, tempFolder, ugly } from '../../support
 import { freePort } from '../../support/free-port.ts';
 import { ask, dial, hearOut } from '../../support/http.ts';
 import { skipWithout } from '../../support/programs.ts';
-import { HOSTS } from '../../support/published-hosts.ts';
 import { folio } from '../../support/records.ts';
 import { done, run, spawned } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import type { LocalServer } from '../../support/server.ts';
+import { HOSTS } from './published-hosts.ts';
 
 /** Headers that a host of files cannot have as the server has them. */
 const OWN =

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { startSite } from './mirror-site.ts';
+import { startSite } from '../../support/mirror-site.ts';
 
 const BODY = JSON.stringify({
   Shots: Array.from({ length: 15 }, (_, nr) => ({ id: String(nr), text: 'word '.repeat(30) })),

@@ -6,7 +6,7 @@ import {
   type ApiSchema,
   listOperations,
 } from '../../src/pages/docs/api-document.ts';
-import { type AskOptions, json, type Reply } from './http.ts';
+import { type AskOptions, json, type Reply } from '../support/http.ts';
 
 /** Answers to these are described once for all addresses, by the schema `ApiError`. */
 const ANYWHERE = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];

@@ -1,9 +1,9 @@
 // Runs the examples in console blocks of the README and the guides, and shows what they print.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { PROGRAM, tempFolder } from './files.ts';
-import { ask } from './http.ts';
-import type { LocalServer } from './server.ts';
+import { PROGRAM, tempFolder } from '../support/files.ts';
+import { ask } from '../support/http.ts';
+import type { LocalServer } from '../support/server.ts';
 
 const exec = promisify(execFile);
 

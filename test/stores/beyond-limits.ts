@@ -1,6 +1,6 @@
 // Data that is one beyond each limit of the program. Both families have the same ids, so that what is meant for one and reaches
 // the other is seen.
-import { blog, folio, post, shot } from './records.ts';
+import { blog, folio, post, shot } from '../support/records.ts';
 
 /** A page of users holds 200 where all are read. */
 export const USERS = 201;

@@ -1,11 +1,11 @@
 // Users whose profile and post name their import, for PostgreSQL tests with changing data.
 
-import { ndjson } from './files.ts';
-import { ask, json } from './http.ts';
-import { blog, post } from './records.ts';
-import { done } from './run.ts';
-import type { Server } from './server.ts';
-import { adminOf } from './stress.ts';
+import { ndjson } from '../../support/files.ts';
+import { ask, json } from '../../support/http.ts';
+import { blog, post } from '../../support/records.ts';
+import { done } from '../../support/run.ts';
+import type { Server } from '../../support/server.ts';
+import { adminOf } from '../../support/stress.ts';
 
 const USERS = 50;
 export const names = Array.from({ length: USERS }, (_, id) => `user${id + 1}`);

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Miniflare } from 'miniflare';
 import { afterAll } from 'vitest';
-import type { ProgramName } from './programs.ts';
-import { runNginx } from './proxies.ts';
+import type { ProgramName } from '../../support/programs.ts';
+import { runNginx } from '../../support/proxies.ts';
 
 interface PublishedHost {
   /** What must be installed. */

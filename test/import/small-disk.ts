@@ -1,7 +1,7 @@
 // A disk of a given size for tests of full disks: only root can mount one.
 import { spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
-import { tempFolder } from './files.ts';
+import { tempFolder } from '../support/files.ts';
 
 export const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 

@@ -1,7 +1,7 @@
 // Users with texts that are found again, byte by byte, wherever something of them was left.
 import { readFileSync } from 'node:fs';
 import { gunzipSync, constants as zlib } from 'node:zlib';
-import { folio, shot } from './records.ts';
+import { folio, shot } from '../../support/records.ts';
 
 /** The same numbers for the same seed, from 0 to 1. */
 export function createRandom(seed: number): () => number {
