@@ -40,10 +40,15 @@ const address: Check = {
 const unreachable = ({ kind, message }: SiteError) =>
   kind === 'closed' ? unchecked(message) : broken(message);
 
+/** Vitrine's longest message fits. */
+const LONGEST_MESSAGE = 120;
+
 /** For errors of Vitrine's that a proxy causes. */
 const REMEDIES: Record<string, string> = {
   HOST_MISSING:
     'Have the proxy send Host once: a second proxy_set_header Host may stand in an included file.',
+  PROXY_PROTOCOL:
+    'Turn the PROXY protocol off (send-proxy in HAProxy, proxy_protocol on in nginx), and send X-Forwarded-For.',
 };
 
 function notVitrine(response: HttpResponse): Finding {
@@ -60,7 +65,7 @@ function notVitrine(response: HttpResponse): Finding {
     return unchecked(`Vitrine answers ${status} ${code}: its log says why`);
   if (code !== undefined)
     return broken(
-      `Vitrine answers ${status} ${code}: ${brief(`${objectIn(response)?.message}`)}`,
+      `Vitrine answers ${status} ${code}: ${brief(`${objectIn(response)?.message}`, LONGEST_MESSAGE)}`,
       REMEDIES[code],
     );
   return broken(`status ${status} with ${quoted(headers['content-type'])}, which is not from Vitrine`);

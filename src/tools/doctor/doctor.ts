@@ -35,7 +35,21 @@ export const CHECKS: readonly Check[] = [
 const AS_PUBLISHED =
   'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.';
 
-const MODELS = '\nCompare your proxy with what `vitrine print nginx` or `vitrine print caddy` prints.';
+/** Those that are printed, and those that the guide has a row for, as they call themselves in Server or Via. */
+const PRINTED = ['nginx', 'Caddy'];
+export const OTHERS = ['Apache', 'lighttpd', 'Squid', 'Varnish'];
+const PART = 'the guide Proxies, part "Any other proxy"';
+
+/** Where to look, by the proxy that the first response names. */
+function nameModel({ first }: ExaminedSite): string {
+  if (first instanceof SiteError) return '';
+  const named = [...first.all('server'), ...first.all('via')].join(' ').toLowerCase();
+  const proxy = [...PRINTED, ...OTHERS].find((name) => named.includes(name.toLowerCase()));
+  if (proxy === undefined)
+    return `\nCompare your proxy with what \`vitrine print nginx\` or \`vitrine print caddy\` prints, or with ${PART}.`;
+  if (OTHERS.includes(proxy)) return `\nCompare your ${proxy} with its row in ${PART}.`;
+  return `\nCompare your ${proxy} with what \`vitrine print ${proxy.toLowerCase()}\` prints.`;
+}
 
 interface CheckResult {
   readonly check: Check;
@@ -51,7 +65,7 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions) 
     for (const check of CHECKS.filter(isMade)) findings.push({ check, finding: await runCheck(check, site) });
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
     const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
-    const report = formatReport(findings, site.published);
+    const report = formatReport(findings, site);
     return { report, findings, broken, unchecked, failure: describeFailure(broken, unchecked) };
   } finally {
     client.close();
@@ -79,7 +93,8 @@ async function runCheck(check: Check, site: ExaminedSite): Promise<Finding> {
 const STATE_WIDTH = 'could not tell'.length;
 
 /** A line for each check, then remedies for what is broken. */
-function formatReport(findings: readonly CheckResult[], published: string | undefined): string {
+function formatReport(findings: readonly CheckResult[], site: ExaminedSite): string {
+  const { published } = site;
   const nameWidth = Math.max(...findings.map(({ check }) => check.name.length));
   const lines = findings.map(
     ({ check, finding }) =>
@@ -91,5 +106,5 @@ function formatReport(findings: readonly CheckResult[], published: string | unde
     return [`${title}\n  ${published === undefined ? advice : AS_PUBLISHED}`];
   });
   const isProxied = remedies.length > 0 && published === undefined;
-  return [...lines, ...remedies, ...(isProxied ? [MODELS] : [])].join('\n');
+  return [...lines, ...remedies, ...(isProxied ? [nameModel(site)] : [])].join('\n');
 }

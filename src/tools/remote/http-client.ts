@@ -1,9 +1,9 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
 
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { toError } from '../../records/thrown.ts';
 
 export interface HttpRequest {
@@ -68,11 +68,8 @@ const tooLong = (maxBytes: number) => new SiteError(`the body is longer than ${m
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
 export function createHttpClient(options: HttpClientOptions) {
-  const { origin, timeout, limit, userAgent } = options;
+  const { timeout, limit, userAgent } = options;
   const pool = createPool(options);
-  const hostname = origin.hostname.replace(/^\[|\]$/g, '');
-  // Otherwise undici takes it from a Host header that a request sets.
-  const servername = isIP(hostname) > 0 ? '' : hostname;
 
   /** Interim responses (1xx) and bodies of all statuses may come without end, each part in time. */
   async function exchange<Body>(
@@ -96,7 +93,7 @@ export function createHttpClient(options: HttpClientOptions) {
     signal: AbortSignal,
   ): Promise<HttpResponse<Body>> {
     const headers = { ...(userAgent !== undefined && { 'user-agent': userAgent }), ...more };
-    const options = { method, path, headers, servername, body: sent ?? null, signal };
+    const options = { method, path, headers, body: sent ?? null, signal };
     const response = await pool
       .request(options)
       .catch((error) => Promise.reject(requestError(error, timeout)));
@@ -136,8 +133,14 @@ const createPool = ({ origin, timeout, connections, lookup }: HttpClientOptions)
     allowH2: false,
     headersTimeout: timeout,
     bodyTimeout: timeout,
-    connect: { timeout, ...(lookup !== undefined && { lookup }) },
+    connect: connectByOrigin({ timeout, ...(lookup !== undefined && { lookup }) }),
   });
+
+/** The certificate must be that of the origin. Otherwise undici takes the name from a Host header that a request sets. */
+function connectByOrigin(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector({ allowH2: false, ...options });
+  return ({ servername: _, ...address }, callback) => connect(address, callback);
+}
 
 /** The first value of each header; `all` has every value of one. */
 function readHeaders({ headers }: Dispatcher.ResponseData) {

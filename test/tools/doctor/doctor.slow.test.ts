@@ -1,9 +1,14 @@
 // The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CHECKS, diagnose } from '../../../src/tools/doctor/doctor.ts';
+import { CHECKS, diagnose, OTHERS } from '../../../src/tools/doctor/doctor.ts';
 import type { ExaminedSite, Send } from '../../../src/tools/doctor/site.ts';
+import { atEnd } from '../../support/at-end.ts';
 import { databaseOf } from '../../support/database.ts';
-import { fixture } from '../../support/files.ts';
+import { fixture, ROOT } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import { withoutProxy } from '../../support/fronts.ts';
 import { startSite } from '../../support/mirror-site.ts';
@@ -340,7 +345,7 @@ describe.skipIf(withoutProxy('nginx'))('nginx', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'vitrine: 1 check found something broken\n' });
     expect(brokenIn(stdout)).toEqual(['CORS']);
     expect(stdout).toContain('\nTo fix CORS\n  Remove whatever adds, sets or hides');
-    expect(stdout).toMatch(/\nCompare your proxy with what `vitrine print nginx` or .*\n$/);
+    expect(stdout).toMatch(/\nCompare your nginx with what `vitrine print nginx` prints\.\n$/);
   });
 });
 
@@ -432,6 +437,99 @@ describe('a deployment with a rate limit', () => {
       text: expect.stringContaining(words),
     });
   });
+});
+
+/** The finding of one check about a site that answers so. */
+async function judge(name: string, send: Send) {
+  const check = CHECKS.find((each) => each.name === name) as (typeof CHECKS)[number];
+  const site = {
+    send,
+    ...LOOKUPS,
+    lookups: () => LOOKUPS,
+    unusedName: 'x',
+    absent: '/x',
+    withoutUser: '/none',
+  };
+  return await check.run(siteWith({ ...site, user: 'ada' }));
+}
+
+const response = (status: number, headers: Record<string, string>, body = '{}') => ({
+  status,
+  headers,
+  body: Buffer.from(body),
+  all: (name: string) => [headers[name] ?? []].flat(),
+});
+
+describe('a cache that says only Age', () => {
+  /** Like HAProxy and Varnish: a copy is 0 seconds old for a second. */
+  const fetchedAt = new Map<string, number>();
+  const send: Send = async (path, headers = {}) => {
+    const key = `${path} ${headers.host}`;
+    const at = fetchedAt.get(key) ?? fetchedAt.set(key, Date.now()).get(key) ?? 0;
+    const age = `${Math.floor((Date.now() - at) / 1000)}`;
+    return response(200, { age, etag: '"x"', 'cache-control': 'max-age=15' }, '{"username":"ada"}');
+  };
+
+  test('keeps responses, and has an entry for each host and parameter', async () => {
+    expect(await judge('cache', send)).toMatchObject({ state: 'ok', text: 'keeps responses ("Age: 1")' });
+    expect(await judge('cache key', send)).toMatchObject({ state: 'ok' });
+    const copies = await judge('cache copies', send);
+    expect(copies.text).toBe('unknown parameters fill the cache: each value gets a copy of its own');
+  });
+
+  test('keeps nothing if each response is new', async () => {
+    const anew: Send = async () => response(200, { age: '0' });
+    expect((await judge('cache', anew)).text).toContain('it keeps nothing: "Age: 0"');
+  });
+});
+
+test.each([
+  [304, 'ok', 'and 304 from what they stored'],
+  [404, 'broken', 'is missing from 404'],
+])('access-control-allow-origin that %i leaves out, as Squid does', async (bare, state, words) => {
+  const send: Send = async (path, headers = {}) => {
+    const found = 'if-none-match' in headers ? 304 : 200;
+    const status = path === '/x' || path === '/none' ? 404 : found;
+    const allowed: Record<string, string> = status === bare ? {} : { 'access-control-allow-origin': '*' };
+    return response(status, { etag: '"x"', 'access-control-expose-headers': 'ETag', ...allowed });
+  };
+  expect(await judge('CORS', send)).toMatchObject({ state, text: expect.stringContaining(words) });
+});
+
+test.each([
+  [{ server: 'nginx/1.22.1' }, 'Compare your nginx with what `vitrine print nginx` prints.'],
+  [{ via: '1.1 Caddy' }, 'Compare your Caddy with what `vitrine print caddy` prints.'],
+  [{ server: 'Apache/2.4.71 (Debian)' }, 'Compare your Apache with its row in the guide Proxies'],
+  [{ via: '1.1 vm (squid/5.7)' }, 'Compare your Squid with its row'],
+  [{ via: '1.1 varnish (Varnish/7.1)' }, 'Compare your Varnish with its row'],
+  [{ server: 'own' }, 'or `vitrine print caddy` prints, or with the guide Proxies, part "Any other proxy".'],
+])('the last line for %j names what to compare', async (headers, words) => {
+  const { url } = await startSite((_, answer) => answer.writeHead(404, headers).end());
+  const { report } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
+  expect(report.split('\n').at(-1)).toContain(words);
+});
+
+test('the guide has a row for each proxy whose row is named', () => {
+  const guide = readFileSync(join(ROOT, 'src/guides/proxies.md'), 'utf8');
+  const part = guide.split('\n## ').find((text) => text.startsWith('Any other proxy'));
+  for (const proxy of OTHERS) expect(part).toContain(`\n| ${proxy} | `);
+});
+
+test('the PROXY protocol is named, with what to turn off', async () => {
+  const proxy = createServer((client) => {
+    const upstream = connect(server.port, '127.0.0.1');
+    upstream.write('PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n');
+    client.pipe(upstream).pipe(client);
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+  });
+  atEnd(() => proxy.close());
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const { report } = await diagnose({ base: new URL(`http://127.0.0.1:${port}/b`), timeout: 10_000 });
+  expect(report).toMatch(
+    /^broken +address +Vitrine answers 400 PROXY_PROTOCOL: .* and send X-Forwarded-For\.$/m,
+  );
+  expect(report).toContain('\nTo fix address\n  Turn the PROXY protocol off (send-proxy in HAProxy');
 });
 
 const COPY = `/media/${'ab'.repeat(32)}.png`;

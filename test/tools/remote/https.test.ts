@@ -10,7 +10,7 @@ import { createHosts } from '../../../src/tools/remote/host.ts';
 import { createHttpClient } from '../../../src/tools/remote/http-client.ts';
 import { createSiteClient } from '../../../src/tools/remote/site-client.ts';
 import { atEnd } from '../../support/at-end.ts';
-import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from '../../support/certificates.ts';
+import { AUTHORITY, EXPIRED, KEY, OF_ADDRESS, SELF_SIGNED, SIGNED } from '../../support/certificates.ts';
 import { PACE, startSite } from '../../support/mirror-site.ts';
 
 setDefaultCACertificates([...getCACertificates('default'), AUTHORITY]);
@@ -78,6 +78,22 @@ describe('a certificate', () => {
     expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
     client.close();
     expect(new Set(site.names)).toEqual(new Set(['localhost']));
+  });
+
+  test('for an address is believed, also when a request names another host', async () => {
+    const site = await startSecure(OF_ADDRESS);
+    setDefaultCACertificates([OF_ADDRESS]);
+    try {
+      const origin = new URL(`https://127.0.0.1:${site.port}`);
+      const client = createHttpClient({ ...RUN, limit: 60_000, origin, connections: 1 });
+      const other: Record<string, string> = { host: 'other.example' };
+      for (const headers of [{}, other, {}])
+        expect((await client.send({ path: '/', headers })).status).toBe(200);
+      client.close();
+    } finally {
+      setDefaultCACertificates([AUTHORITY]);
+    }
+    expect(site.names).toEqual([]);
   });
 
   test.each([
