@@ -1,7 +1,7 @@
 // Commands that change a little, over 1, 10 and 100 times the data: what they cost follows the change. CPU differs from run to run,
 // so bytes that are read tell whether something reads everything.
 import { once } from 'node:events';
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameOf, people, type Raw, writeRecords } from '../bench/data.ts';
 import { cleanUp } from '../support/at-end.ts';
@@ -20,6 +20,11 @@ interface ScaleCost {
   readonly memory: number;
 }
 
+/** What a command costs, and the megabytes of the database that it leaves. */
+interface SizedCost extends ScaleCost {
+  readonly size: number;
+}
+
 interface ScaleCase {
   readonly title: string;
   /** The least number of users. */
@@ -27,6 +32,8 @@ interface ScaleCase {
   /** What is measured: a command, over a folder with `site.db`. */
   readonly args: (folder: string, users: number) => Promise<readonly string[]> | readonly string[];
   readonly env?: (folder: string) => Record<string, string>;
+  /** It sweeps deleted bytes out of the whole file, which it reads once. */
+  readonly sweeps?: true;
 }
 
 /** Makes a process say at its end what it has used. */
@@ -103,7 +110,7 @@ const OLDER_COPIES = `
   INSERT INTO media (url, file, linked_file)
   SELECT 'https://older.example.org/' || id || '.jpg', printf('%064x.jpg', id), printf('%064x.jpg', id) FROM profiles;
   INSERT INTO copies (file, bytes, width, height, small) SELECT file, 9, 1, 1, '' FROM media
-  WHERE true ON CONFLICT DO NOTHING`;
+  WHERE file IS NOT NULL ON CONFLICT DO NOTHING`;
 
 /**
  * A host with ten pictures, beside as many older copies as there are users. The pictures of the others are on a host that is not
@@ -125,7 +132,8 @@ const PICTURES = ['avatar', 'avatar_large', 'cover_image', 'cover_large', 'photo
 const COPY_ALL = `
   INSERT INTO media (url, file) SELECT url, printf('%064x.gif', row_number() OVER ()) FROM (
     SELECT value AS url FROM (SELECT record FROM profiles UNION ALL SELECT record FROM items) AS records, json_each(record)
-    WHERE key IN ('${PICTURES.join("', '")}') AND value <> '')`;
+    WHERE key IN ('${PICTURES.join("', '")}') AND value <> '');
+  UPDATE media SET linked_file = file`;
 
 /** The takedown before it finds out who names which picture. So does a fetch. */
 async function takedownWithPictures(folder: string): Promise<string[]> {
@@ -147,8 +155,9 @@ export const SCALES: readonly ScaleCase[] = [
     title: 'takedown of one user',
     unit: 200,
     args: (folder) => ['takedown', ...database(folder), '--family', 'microblog', nameOf(7)],
+    sweeps: true,
   },
-  { title: 'takedown of one user with copied pictures', unit: 200, args: takedownWithPictures },
+  { title: 'takedown of one user with copied pictures', unit: 200, args: takedownWithPictures, sweeps: true },
   {
     title: 'changes',
     unit: 200,
@@ -172,12 +181,13 @@ export const SCALES: readonly ScaleCase[] = [
 ];
 
 /** What the case costs over 1, 10 and 100 times its least number of users. */
-export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Promise<readonly ScaleCost[]> {
-  const costs: ScaleCost[] = [];
+export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Promise<readonly SizedCost[]> {
+  const costs: SizedCost[] = [];
   for (const factor of FACTORS) {
     const users = unit * factor * scale;
     const folder = await copyPeople(users);
-    costs.push(await costOf(await args(folder, users), env?.(folder)));
+    const cost = await costOf(await args(folder, users), env?.(folder));
+    costs.push({ ...cost, size: statSync(join(folder, 'site.db')).size / 1e6 });
     // A million users take gigabytes.
     rmSync(folder, { recursive: true });
   }
@@ -185,10 +195,11 @@ export async function scaleCosts({ unit, args, env }: ScaleCase, scale = 1): Pro
 }
 
 /** The lower of each figure: what else a machine does only adds to them. */
-export const leastOf = (some: readonly ScaleCost[], others: readonly ScaleCost[]): readonly ScaleCost[] =>
-  some.map(({ cpu, read, memory }, index) => {
-    const other = others[index] as ScaleCost;
+export const leastOf = (some: readonly SizedCost[], others: readonly SizedCost[]): readonly SizedCost[] =>
+  some.map(({ cpu, read, memory, size }, index) => {
+    const other = others[index] as SizedCost;
     return {
+      size,
       cpu: Math.min(cpu, other.cpu),
       read: Math.min(read, other.read),
       memory: Math.min(memory, other.memory),
@@ -199,10 +210,11 @@ export const leastOf = (some: readonly ScaleCost[], others: readonly ScaleCost[]
 const SLACK_MB = 4;
 
 /** What is wrong with the costs. */
-export function scaleFaults(costs: readonly ScaleCost[]): string[] {
-  const [one, , hundred] = costs as [ScaleCost, ScaleCost, ScaleCost];
+export function scaleFaults({ sweeps }: ScaleCase, costs: readonly SizedCost[]): string[] {
+  const [one, , hundred] = costs as [SizedCost, SizedCost, SizedCost];
   const faults: string[] = [];
-  if (hundred.read > one.read + SLACK_MB) faults.push('it reads more where there is more');
+  if (hundred.read > one.read + SLACK_MB + (sweeps ? hundred.size : 0))
+    faults.push('it reads more where there is more');
   if (hundred.cpu > 2 * one.cpu) faults.push('it takes more than twice the CPU');
   return faults;
 }
@@ -213,7 +225,7 @@ export async function reportScales(words: readonly string[], scale: number): Pro
   for (const one of SCALES) {
     if (words.length > 0 && !words.some((word) => one.title.includes(word))) continue;
     const costs = await scaleCosts(one, scale);
-    const faults = scaleFaults(costs);
+    const faults = scaleFaults(one, costs);
     isSound &&= faults.length === 0;
     const figures = costs.map(
       ({ cpu, read, memory }) => `${cpu.toFixed(2)} s, ${memory.toFixed(0)} MB, ${read.toFixed(1)} MB read`,

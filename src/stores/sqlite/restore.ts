@@ -182,11 +182,20 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
     return removed;
   });
   if (!erases) return { takenDown, warning: undefined };
-  // The copies of their pictures were removed by the takedown: only their addresses are left.
-  await removeUnnamed(
-    (action) => change(db, path, action),
-    () => {},
-    () => {},
-  );
-  return { takenDown, warning: await eraseTraces(db, path) };
+  return { takenDown, warning: await cleanUp(db, path) };
+}
+
+/** After the contents were replaced, so that what fails here is a warning. */
+async function cleanUp(db: OpenDatabase, path: string): Promise<string | undefined> {
+  try {
+    // The copies of pictures were removed by the takedown: only their addresses are left.
+    await removeUnnamed(
+      (action) => change(db, path, action),
+      () => {},
+      () => {},
+    );
+  } catch (error) {
+    return `Addresses of removed pictures are left until the next takedown: ${toError(error).message}`;
+  }
+  return await eraseTraces(db, path);
 }
