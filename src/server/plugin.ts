@@ -60,20 +60,19 @@ export default vitrine;
 /** Fastify refuses to register it in other versions. Its tests pass with 6.0.0-alpha.4. */
 Object.assign(vitrine, { [Symbol.for('plugin-meta')]: { name: 'vitrine', fastify: '5.x || 6.x' } });
 
-/** With @fastify/cors, the app says which pages may read. Its hooks are called on our routes if it was registered before. */
+/** With @fastify/cors, the app says which pages may read. Fastify calls its hooks on our routes, also if it is registered later. */
 function leaveCorsToApp(app: FastifyInstance, headers: Headers): void {
-  const isBefore = app.hasPlugin(CORS);
   app.addHook('onReady', async () => {
-    if (!app.hasPlugin(CORS)) return;
+    if (!hasCors(app)) return;
     for (const name of Object.keys(oneOrigin('*'))) delete headers[name];
-    if (!isBefore)
-      app.log.warn(
-        `vitrine: ${CORS} was registered later, so no page of another origin may read: register it before`,
-      );
   });
 }
 
-const CORS = '@fastify/cors';
+/** A context that has a plugin of its own does not list what its parents, which are its prototypes, register later. */
+function hasCors(app: FastifyInstance): boolean {
+  const parent = Object.getPrototypeOf(app);
+  return app.hasPlugin('@fastify/cors') || ('hasPlugin' in parent && hasCors(parent));
+}
 
 const belowApi = ({ profile, items }: LookupAddresses) => ({
   profile: profile.slice(API.length),
