@@ -27,6 +27,17 @@ export const USER_ADDRESSES = {
   json: '/feeds/:variant/:username.json',
 } as const;
 
+/**
+ * Which parameters matter outside the API, by address; on others none does. Caches in front of the server may drop the rest,
+ * which would fill them with copies.
+ */
+export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  '/people/:variant': ['after', 'q'],
+  '/people/:variant.json': ['after', 'q'],
+  [USER_ADDRESSES.page]: ['before'],
+  '/oembed': ['url', 'format', 'maxwidth', 'maxheight'],
+};
+
 export const fillAddress = (address: string, variant: Variant, user: string) =>
   address.replace(':variant', variant).replace(':username', () => encodeURIComponent(user));
 

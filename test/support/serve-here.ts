@@ -55,12 +55,21 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
   return { url, port: Number(new URL(url).port), log, ended, stop };
 }
 
-/** Serves the sample users, with lookups of the test, in this process. */
-export async function serveLookups(lookups: Partial<Reader>, settings: Parameters<typeof readConfig>[0]) {
+/** The app over the sample users, with lookups of the test. It is not ready yet: a promise of it alone would make it so. */
+export async function buildSampleApp(
+  lookups: Partial<Reader>,
+  settings: Parameters<typeof readConfig>[0] = {},
+) {
   const config = readConfig({ port: '0', logLevel: 'silent', ...settings });
   const samples = await openReader(await sampleDatabase('http://localhost/samples/'));
   const telemetry = createTelemetry(config, createLog(config, process.stdout));
   const { app } = buildApp({ config, store: { ...samples, ...lookups }, telemetry });
   atEnd(() => app.close());
+  return { app };
+}
+
+/** Serves the sample users, with lookups of the test, in this process. */
+export async function serveLookups(...options: Parameters<typeof buildSampleApp>) {
+  const { app } = await buildSampleApp(...options);
   return { port: Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port) };
 }

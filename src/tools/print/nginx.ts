@@ -1,6 +1,7 @@
 // `vitrine print nginx`
 import { COPY_HEADERS } from '../../api/http/headers.ts';
 import { MEDIA_TYPES } from '../../records/copy-files.ts';
+import { PARAMETERS } from '../../variants.ts';
 import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 import { listening, quoteText, typesBlock } from './nginx-syntax.ts';
 import { COMPRESSIBLE, isList, unavailableBody, unavailableHeaders } from './proxies.ts';
@@ -154,9 +155,13 @@ function originHeader(corsOrigin: PrintInput['corsOrigin']): string[] {
   return ['add_header Access-Control-Allow-Origin $vitrine_origin;', 'add_header Vary Origin;'];
 }
 
-/** The list of people and the page of one, up to a parameter. */
-const LIST = '/people/[a-z](?:\\.json)?\\?(?:.*&)?';
-const PAGE = '/people/[a-z]/[^/?]+\\?(?:.*&)?';
+/** Requests outside the API with a parameter that matters. */
+const withParameters = Object.entries(PARAMETERS)
+  .map(([address, names]) => {
+    const path = address.replace('.', '\\.').replace(':variant', '[a-z]').replace(':username', '[^/?]+');
+    return `${path}\\?(?:.*&)?(?:${names.join('|')})=[^&]`;
+  })
+  .join('|');
 
 /**
  * The maps from a request target to what Vitrine is asked, which is also the cache key. Only `user` and `post` matter to
@@ -166,11 +171,10 @@ const PAGE = '/people/[a-z]/[^/?]+\\?(?:.*&)?';
  */
 export function targetMaps({ queryBases }: Pick<PrintInput, 'queryBases'>): string {
   const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
-  const others = `/oembed\\?|${LIST}(?:after|q)=[^&]|${PAGE}before=[^&]`;
   if (paths === '')
     return `${TARGET_COMMENT}map $request_uri $vitrine_target {
     default $request_uri;
-    "~^(?!${others})([^?]*)\\?" $1;
+    "~^(?!${withParameters})([^?]*)\\?" $1;
 }
 `;
   return `# A query that nginx does not understand is passed on as it is, and its response is not stored: an escape in a name, a name
@@ -191,7 +195,7 @@ map $request_uri $vitrine_post {
 ${TARGET_COMMENT}map $vitrine_odd_query$request_uri $vitrine_target {
     default $request_uri;
     "~^(?<vitrine_path>${paths})\\?" $vitrine_path?$vitrine_user$vitrine_post;
-    "~^(?!${others})(?<vitrine_path>/[^?]*)\\?" $vitrine_path;
+    "~^(?!${withParameters})(?<vitrine_path>/[^?]*)\\?" $vitrine_path;
 }
 `;
 }

@@ -12,9 +12,11 @@ import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
 import { createPrintInput } from '../../../src/tools/print/input.ts';
 import { targetMaps } from '../../../src/tools/print/nginx.ts';
 import { systemdUnits } from '../../../src/tools/print/systemd.ts';
+import { PARAMETERS } from '../../../src/variants.ts';
 import { tempFolder } from '../../support/files.ts';
 import { printed } from '../../support/printed.ts';
 import { done, run } from '../../support/run.ts';
+import { buildSampleApp } from '../../support/serve-here.ts';
 
 const POSTGRES = {
   DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine',
@@ -98,10 +100,23 @@ test.each([
   ['/people/b/ada/8?before=7', '/people/b/ada/8'],
   ['/people/b?before=7', '/people/b'],
   ['/oembed?url=http%3A%2F%2Fx', '/oembed?url=http%3A%2F%2Fx'],
+  ['/oembed?x=1', '/oembed'],
 ])('proxies ask for %s as %s', (asked, sent) => {
   const [, pattern = 'none'] =
     /"~(\^\(\?!.*)" \$vitrine_path;/.exec(targetMaps({ queryBases: ['/a'] })) ?? [];
   expect(asked.replace(new RegExp(`${pattern}.*$`), '$<vitrine_path>')).toBe(sent);
+});
+
+test('the parameters that proxies keep are those that routes outside the API read', async () => {
+  const { app } = await buildSampleApp({}, { directory: 'on' });
+  const read = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, schema }) => {
+    const { properties } = (schema?.querystring ?? {}) as { properties?: object };
+    if (properties === undefined || url.includes('/api')) return;
+    read.set(url.replace(/^\/people\/[a-z]\b/, '/people/:variant'), Object.keys(properties));
+  });
+  await app.ready();
+  expect(Object.fromEntries(read)).toEqual(PARAMETERS);
 });
 
 test('every systemd service gives up what it does not need', () => {
