@@ -56,6 +56,17 @@ export interface UserEntry {
   readonly avatar: string;
 }
 
+/** A shot in a list of users. */
+export interface ShotEntry {
+  /** The key of the user's name. */
+  readonly key: string;
+  readonly id: string;
+  /** The beginning of it. */
+  readonly title: string;
+  readonly image: string;
+  readonly large_image: string;
+}
+
 /**
  * The time of a generation, which numbers the states of the data, in seconds since 1970: it is the time of the import in
  * microseconds, and 0 before the first.
@@ -146,6 +157,8 @@ export interface Reader {
   users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
   /** Users with a word in their names that begins with this key, which is not empty; in the order of these words. */
   search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
+  /** The newest shots of these users, at most so many of each, newest first. */
+  newestShots(userKeys: readonly string[], each: number): Awaitable<readonly ShotEntry[]>;
   /** The list is the one that `items` returns for the collection, in the form in which it is stored. */
   newest(family: Family, userKey: string, collection: string): Awaitable<Newest | undefined>;
   item(family: Family, userKey: string, id: string): Awaitable<FoundItem | undefined>;

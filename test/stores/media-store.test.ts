@@ -71,6 +71,19 @@ async function takeDownBob(url: string): Promise<string[]> {
 const sound = async (url: string) => (await checkDatabase(url)).faults;
 
 describe(`copies of pictures in ${storeName()}`, () => {
+  test('the newest shots name copies, where there are any', async () => {
+    await using reader = await openReader(await linked());
+    expect(await reader.newestShots(['bob'], 3)).toEqual([
+      {
+        key: 'bob',
+        id: '20',
+        title: '',
+        image: `${MEDIA}/${file('d')}`,
+        large_image: `${MEDIA}/${file('a')}`,
+      },
+    ]);
+  });
+
   test('leaves out a list with too long records, even if its copies have short addresses', async () => {
     const image = (id: number) => `${OLD}/${id}?${'s'.repeat(30_000)}`;
     const url = await databaseOf(folio(1, 'ada'), shot(1, 1, { image: image(1) }), folio(2, 'none'));

@@ -18,6 +18,35 @@ const take = (url: string, records: object[], options: Partial<ImportOptions> = 
 const all = async (url: string): Promise<Raw[]> => (await exported(url)).map((line) => JSON.parse(line));
 
 describe(`the ${storeName()} store`, () => {
+  test('newest shots are the first of each user in the order of the list, in one read', async () => {
+    const many = Array.from({ length: 20 }, (_, nth) => shot(100 + nth, 2, { date: '2024-01-01 00:00:00' }));
+    const url = await newDatabase();
+    await take(url, [
+      folio(1, 'Ada'),
+      folio(2, 'bob'),
+      folio(3, 'none'),
+      folio(4, 'other'),
+      blog(1, 'ada'),
+      post(12, 1),
+      shot(11, 1, { date: '2024-01-02 00:00:00', title: 'x'.repeat(400), image: 'https://a.example/s.png' }),
+      shot(10, 1, { date: '2024-01-03 00:00:00', large_image: 'https://a.example/l.png' }),
+      shot(13, 4),
+      ...many,
+    ]);
+    const reader = await openReader(url);
+    const found = await reader.newestShots(['bob', 'ada', 'none', 'gone'], 3);
+    const nothing = await reader.newestShots([], 3);
+    await reader.close();
+    const by = Map.groupBy(found, ({ key }) => key);
+    expect(by.get('ada')).toEqual([
+      { key: 'ada', id: '10', title: expect.anything(), image: '', large_image: 'https://a.example/l.png' },
+      { key: 'ada', id: '11', title: 'x'.repeat(300), image: 'https://a.example/s.png', large_image: '' },
+    ]);
+    expect(by.get('bob')?.map(({ id }) => id)).toEqual(['119', '118', '117']);
+    expect([...by.keys()].sort()).toEqual(['ada', 'bob']);
+    expect(nothing).toEqual([]);
+  });
+
   describe('a search', () => {
     const found = async (url: string, text: string, limit = 50) => {
       const reader = await openReader(url);

@@ -7,10 +7,9 @@ import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
-import type { Item } from '../people/person.ts';
 import { LONGEST_TITLE, shortened } from '../people/person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from '../people/pictures.ts';
-import type { PersonEntry } from '../people/read-person.ts';
+import type { PersonEntry, Work } from '../people/read-person.ts';
 import { takeInitials } from '../web/shown.js';
 
 export interface DirectoryPage {
@@ -128,7 +127,7 @@ function entry(person: PersonEntry, variant: string, source: PictureSource) {
 }
 
 /** What one sees first of a designer. An empty place says that there is no more. */
-function workStrip(works: readonly Item[], source: PictureSource): Markup {
+function workStrip(works: readonly Work[], source: PictureSource): Markup {
   const shown = works.map(({ image, smallImage, title, id }) => {
     const large = source(image);
     const { width = 1, height = 1 } = large?.known ?? {};

@@ -19,11 +19,10 @@ import type { Reader } from '../../stores/reader.ts';
 import { LAST } from '../../stores/sql/word-statements.ts';
 import { VARIANTS } from '../../variants.ts';
 import { pageHeaders } from '../page-headers.ts';
-import { readNewest } from '../people/history.ts';
 import { createPictureReader } from '../people/page-pictures.ts';
 import { pageRoute } from '../people/person-pages.ts';
 import { describeSettings } from '../people/person-replies.ts';
-import { type Data, readEntry, readPerson } from '../people/read-person.ts';
+import { readEntry } from '../people/read-person.ts';
 import {
   createDirectoryJson,
   createDirectoryPage,
@@ -113,77 +112,82 @@ interface List {
 /** The users of one variant, a page at a time. */
 function addList(
   app: FastifyInstance,
-  { config, store }: DirectoryOptions,
+  options: DirectoryOptions,
   mount: Mount,
   { url, headers, render }: List,
 ): void {
-  const { variant, base } = mount;
-  const { family } = VARIANTS[variant];
-  const hasWorks = family === 'portfolio' && headers['content-type'] !== JSON_TYPE;
+  const { config } = options;
+  const hasWorks = VARIANTS[mount.variant].family === 'portfolio' && headers['content-type'] !== JSON_TYPE;
+  const readPage = createPageReader(options, mount, hasWorks);
   // A logo may be long.
   const settings = computeEtag(describeSettings(config));
-  const findLetters = createLetters(store, family);
-  const readPictures = createPictureReader(config, store);
-  const others = listMounts(config).filter(
-    (other) => VARIANTS[other.variant].family !== family && other.base.host === base.host,
-  );
   const { schema, ...route } = pageRoute(config);
-  const options = { ...route, constraints: hostConstraint(base), schema: { ...schema, querystring: Query } };
-  app.get<{ Querystring: Static<typeof Query> }>(url, options, async (request, reply) => {
-    const { after = '', q = '' } = request.query;
-    const key = searchKey(q.slice(0, LONGEST_SEARCH));
-    const users =
-      key === ''
-        ? await store.users(family, { after: userKey(after), limit: PAGE_SIZE + 1 })
-        : await store.search(family, key, PAGE_SIZE + 1);
-    const around = key === '' ? await readAround(after) : { query: q.slice(0, LONGEST_SEARCH) };
+  const onHost = {
+    ...route,
+    constraints: hostConstraint(mount.base),
+    schema: { ...schema, querystring: Query },
+  };
+  app.get<{ Querystring: Static<typeof Query> }>(url, onHost, async (request, reply) => {
+    const { users, shots, pictures, ...rest } = await readPage(request.query);
     // Every name, and everything that is looked for, would be an address of its own in a cache.
     const isKept = request.query.after === undefined && request.query.q === undefined;
     const kept = isKept ? caching(config) : PRIVATE;
-    const works = hasWorks ? await readWorks(users.slice(0, PAGE_SIZE)) : [];
-    const named = [...users.map(({ avatar }) => avatar), ...works.map(({ texts }) => texts)];
-    const pictures = await readPictures(named.join(' '));
-    const shown = [url, after, around, users.map(({ etag }) => etag), works, ...pictures];
+    const shown = [url, rest, users.map(({ etag }) => etag), shots, ...pictures];
     const etag = computeEtag(settings + JSON.stringify(shown));
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
-      const people = users
-        .slice(0, PAGE_SIZE)
-        .map((user, nth) => ({ ...readEntry(user), ...(hasWorks && { works: works[nth]?.items() ?? [] }) }));
-      const isLast = users.length <= PAGE_SIZE;
-      return render({ people, after, isLast, pictures, ...around });
+      const shotsOf = hasWorks ? Map.groupBy(shots, ({ key }) => key) : undefined;
+      const people = users.map((user) => readEntry(user, shotsOf && (shotsOf.get(user.key) ?? [])));
+      return render({ people, pictures, ...rest });
     });
   });
+}
 
-  /** The newest works of each. */
-  const readWorks = (users: readonly { readonly username: string }[]) =>
-    Promise.all(
-      users.map(async ({ username }) => {
-        const newest = await readNewest(store, variant, userKey(username));
-        const records: Data[] = JSON.parse(newest?.items() ?? '[]').slice(0, WORKS_SHOWN);
-        // What is shown of each: a page changes with nothing else.
-        const items = records.map(({ id = '', title = '', image = '', large_image = '' }) => ({
-          id,
-          title,
-          image,
-          large_image,
-        }));
-        const texts = JSON.stringify(items);
-        return { texts, items: () => readPerson(variant, {}, items).items };
-      }),
-    );
+/** Reads a page of users, and what else it shows. */
+function createPageReader({ config, store }: DirectoryOptions, mount: Mount, hasWorks: boolean) {
+  const { family } = VARIANTS[mount.variant];
+  const readAround = createAroundReader(config, store, mount);
+  const readPictures = createPictureReader(config, store);
 
-  /** What else a page of the list shows. */
-  async function readAround(after: string) {
+  return async ({ after = '', q = '' }: Static<typeof Query>) => {
+    const query = q.slice(0, LONGEST_SEARCH);
+    const key = searchKey(query);
+    const found =
+      key === ''
+        ? await store.users(family, { after: userKey(after), limit: PAGE_SIZE + 1 })
+        : await store.search(family, key, PAGE_SIZE + 1);
+    const users = found.slice(0, PAGE_SIZE);
+    const around = key === '' ? await readAround(after) : { query };
+    const keys = users.map((user) => user.key);
+    const shots = hasWorks ? await store.newestShots(keys, WORKS_SHOWN) : [];
+    const named = [
+      ...users.map(({ avatar }) => avatar),
+      ...shots.flatMap((shot) => [shot.image, shot.large_image]),
+    ];
+    const pictures = await readPictures(named.join(' '));
+    return { users, shots, pictures, after, isLast: found.length <= PAGE_SIZE, ...around };
+  };
+}
+
+/** Reads what a page of the list shows besides its users. */
+function createAroundReader(config: Config, store: Reader, { variant, base }: Mount) {
+  const { family } = VARIANTS[variant];
+  const findLetters = createLetters(store, family);
+  const elsewhere = listMounts(config).filter(
+    (other) => VARIANTS[other.variant].family !== family && other.base.host === base.host,
+  );
+
+  return async (after: string) => {
     const before = { upTo: userKey(after), skip: PAGE_SIZE, limit: 1 };
     const [previous] = after === '' ? [] : await store.users(family, before);
     const counts = await store.counts();
+    const others = await listInhabited(store, elsewhere);
     return {
       previous: previous?.username ?? '',
       letters: await findLetters(),
       count: counts[findKind(family, 'profile')],
-      others: (await listInhabited(store, others)).map((other) => other.variant),
+      others: others.map((other) => other.variant),
     };
-  }
+  };
 }
 
 const LONGEST_SEARCH = 255;

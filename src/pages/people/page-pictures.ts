@@ -8,8 +8,8 @@ import type { Reader } from '../../stores/reader.ts';
 import type { KnownPictures } from './pictures.ts';
 
 const NAME = new RegExp(`^${COPY}`);
-/** A page of the longest history shows fewer. */
-const MOST_PICTURES = 200;
+/** A page of the directory names 50 faces and 150 works, each in two sizes. */
+const MOST_PICTURES = 350;
 
 /** Reads what is known of the copies that a text names, in one query; without copies there is none. */
 export function createPictureReader(config: Config, store: Reader) {

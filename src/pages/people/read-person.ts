@@ -1,6 +1,7 @@
 // Reads a user from the stored profile and list of either family, and limits what their data can cost.
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../../config/package-files.ts';
+import type { ShotEntry } from '../../stores/reader.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
 import { escapeText } from '../markup.ts';
 import { visible } from '../web/shown.js';
@@ -38,18 +39,24 @@ interface StoredPerson {
 export const parsePerson = (variant: Variant, { profile, items }: StoredPerson, mostItems?: number): Person =>
   readPerson(variant, JSON.parse(String(profile.body)), JSON.parse(items()).slice(0, mostItems));
 
+export type Work = Pick<Item, 'id' | 'title' | 'image' | 'smallImage'>;
+
 /** What a list of people shows of each. */
 export interface PersonEntry extends Pick<Person, 'username' | 'name' | 'bio' | 'smallAvatar'> {
   /** The newest of a portfolio. */
-  readonly works?: readonly Item[];
+  readonly works?: readonly Work[] | undefined;
 }
 
 /** The texts are the beginnings of those of a profile. */
-export const readEntry = (data: Record<'username' | 'name' | 'bio' | 'avatar', string>): PersonEntry => ({
+export const readEntry = (
+  data: Record<'username' | 'name' | 'bio' | 'avatar', string>,
+  shots?: readonly ShotEntry[],
+): PersonEntry => ({
   username: data.username,
   name: visible(cut(data.name, MAX_TITLE)) || data.username,
   bio: shortText(data.bio),
   smallAvatar: readUrl(data.avatar),
+  works: shots?.map(readWork),
 });
 
 /** `data` is a profile. */
@@ -161,20 +168,20 @@ function readPost(post: Data, readText: TextReader): Item {
   };
 }
 
+function readWork({ id = '', title, image, large_image }: Data | ShotEntry): Work {
+  const [large, small] = [readUrl(large_image), readUrl(image)];
+  return { id, title: visible(cut(title, MAX_TITLE)), image: large || small, smallImage: small || large };
+}
+
 function readShot(shot: Data, readText: TextReader): Item {
-  const address = (member: string) => readUrl(shot[member]);
-  const shop = extra('Buy', address('url_purchased'));
-  const file = extra('File', address('attachment'));
-  const [large, small] = [address('large_image'), address('image')];
+  const shop = extra('Buy', readUrl(shot.url_purchased));
+  const file = extra('File', readUrl(shot.attachment));
   return {
-    id: shot.id ?? '',
+    ...readWork(shot),
     token: shot.token_id ?? '',
-    title: visible(cut(shot.title, MAX_TITLE)),
     text: readText(shot.description),
     date: timestamp(shot.date),
     url: shop.url || file.url,
-    image: large || small,
-    smallImage: small || large,
     tags: readTags(shot.tags),
     price: visible(cut(shot.price_item, MAX_TAG)),
     extras: [shop, file].filter(({ url }) => url),

@@ -10,6 +10,7 @@ import {
   importTime,
   MOST_BYTES,
   type Reader,
+  type ShotEntry,
   type StoreListener,
   type UserEntry,
 } from '../reader.ts';
@@ -23,7 +24,13 @@ import {
   selectHistory,
   selectItem,
 } from '../sql/history-statements.ts';
-import { type FactsRow, factsByFile, SERVED_PROFILE, servedRecord } from '../sql/media-statements.ts';
+import {
+  type FactsRow,
+  factsByFile,
+  SERVED_PROFILE,
+  servedAddress,
+  servedRecord,
+} from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { LAST, selectFound } from '../sql/word-statements.ts';
@@ -97,6 +104,18 @@ const SEARCH = selectUsers(
   `word, profiles.id FROM (${selectFound(['$1', '$2', '$3', '$4'])}) AS alike CROSS JOIN profiles
    WHERE profiles.family = $1 AND profiles.id = alike.id`,
   'word, id',
+);
+const NEWEST_SHOTS = select(
+  'newest shots',
+  `SELECT json_agg(page) FROM (
+     SELECT user_key AS key, shot.id, left(title, 300) AS title,
+       ${servedAddress('image')} AS image, ${servedAddress('large_image')} AS large_image
+     FROM profiles CROSS JOIN LATERAL (
+       SELECT id AS number, date, record FROM items WHERE items.family = 'portfolio' AND owner = profiles.id
+       ORDER BY date DESC, id DESC LIMIT $2) AS newest
+     CROSS JOIN json_to_record(newest.record::json) AS shot (id text, title text, image text, large_image text)
+     WHERE profiles.family = 'portfolio' AND user_key = ANY($1::text[])
+     ORDER BY date DESC, number DESC) AS page`,
 );
 const NEWEST = {
   name: 'newest',
@@ -233,11 +252,14 @@ function createQueries(read: Hosts['read']) {
   };
 }
 
-const createUserLists = ({ readJson }: Queries): Pick<Reader, 'firstUsers' | 'users' | 'search'> => ({
+type UserLists = Pick<Reader, 'firstUsers' | 'users' | 'search' | 'newestShots'>;
+
+const createUserLists = ({ readJson }: Queries): UserLists => ({
   firstUsers: (family, count) => readJson<string[]>(FIRST_USERS, family, count),
   users: (family, { after = '', upTo, skip = 0, limit }) =>
     readJson<UserEntry[]>(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
   search: (family, key, limit) => readJson<UserEntry[]>(SEARCH, family, key, key + LAST, limit),
+  newestShots: (userKeys, each) => readJson<ShotEntry[]>(NEWEST_SHOTS, userKeys, each),
 });
 
 type ItemLists = Pick<Reader, 'newest' | 'item' | 'history' | 'historySizes'>;

@@ -21,10 +21,13 @@ export const copiedMembers = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...F
 export const servedRecord = (kind: KindName, member: MemberSql): string =>
   copiedMembers(kind).reduce((text, name) => {
     const original = `coalesce(${member(name)}, '')`;
-    const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
     const value = (url: string) => `'"${name}":"' || ${escapeJson(url)} || '"'`;
-    return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
+    return `replace(${text}, ${value(original)}, ${value(servedAddress(original))})`;
   }, 'record');
+
+/** The SQL for an address as it is served: that of its copy, where there is one. */
+export const servedAddress = (original: string): string => `coalesce(
+  (SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original}), ${original})`;
 
 /** The same for a profile, as it is stored: `served` is null where it is the record itself. */
 export const SERVED_PROFILE = 'coalesce(served, record)';

@@ -12,6 +12,7 @@ import {
   type LookupOptions,
   MOST_BYTES,
   type Reader,
+  type ShotEntry,
   type UserEntry,
 } from '../reader.ts';
 import { type Archive, createArchive } from '../sql/archive.ts';
@@ -30,6 +31,7 @@ import {
   MEDIA_URL,
   type MemberSql,
   SERVED_PROFILE,
+  servedAddress,
   servedRecord,
 } from '../sql/media-statements.ts';
 import { answerWith, unpackedSize } from '../sql/packing.ts';
@@ -91,6 +93,16 @@ const usersBy = (isIn: string, order: string) => `${ENTRY} FROM profiles
   WHERE family = +? AND user_key ${isIn} ? ORDER BY user_key ${order} LIMIT ? + 0 OFFSET ? + 0`;
 const SEARCH = `${ENTRY} FROM (${selectFound(['+?1', '?2', '?3', '?4 + 0'])}) AS found CROSS JOIN profiles
   WHERE profiles.family = +?1 AND profiles.id = found.id ORDER BY word, found.id`;
+
+const NEWEST_SHOTS = `
+  SELECT value AS key, items.record ->> 'id' AS id, substr(items.record ->> 'title', 1, 300) AS title,
+    ${servedAddress("(items.record ->> 'image')")} AS image,
+    ${servedAddress("(items.record ->> 'large_image')")} AS large_image
+  FROM json_each(?) CROSS JOIN profiles ON profiles.family = 'portfolio' AND profiles.user_key = value
+  CROSS JOIN items ON items.n IN (
+    SELECT n FROM items AS own WHERE own.family = 'portfolio' AND own.owner = profiles.id
+    ORDER BY own.date DESC, own.id DESC LIMIT ? + 0)
+  ORDER BY items.date DESC, items.id DESC`;
 
 const PICTURES = `
   SELECT file, width, height, color, small FROM copies
@@ -192,12 +204,13 @@ function buildNewest([etag, body, listEtag, list, hasMore, hasCopies]: NewestRow
 function createUserLists(
   db: OpenDatabase,
   beginRead: () => void,
-): Pick<SqliteReader, 'firstUsers' | 'users' | 'search'> {
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'newestShots'> {
   type UsersOf = [family: Family, from: string, limit: number, skip: number];
   const firstUsers = db.prepare<[Family, number], string>(FIRST_USERS).pluck();
   const users = db.prepare<UsersOf, UserEntry>(usersBy('>', 'ASC'));
   const usersBefore = db.prepare<UsersOf, UserEntry>(usersBy('<=', 'DESC'));
   const search = db.prepare<object, UserEntry>(SEARCH);
+  const newestShots = db.prepare<[string, number], ShotEntry>(NEWEST_SHOTS);
   return {
     firstUsers: (family, count) => firstUsers.all(family, count),
     users(family, { after = '', upTo, skip = 0, limit }) {
@@ -208,6 +221,10 @@ function createUserLists(
     search(family, key, limit) {
       beginRead();
       return search.all({ 1: family, 2: key, 3: key + LAST, 4: limit });
+    },
+    newestShots(userKeys, each) {
+      beginRead();
+      return newestShots.all(JSON.stringify(userKeys), each);
     },
   };
 }

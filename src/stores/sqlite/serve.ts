@@ -66,6 +66,7 @@ export function openServed(path: string, observe: StoreListener): Reader {
     firstUsers: (family, count) => reader().firstUsers(family, count),
     users: (family, options) => reader().users(family, options),
     search: (family, key, limit) => reader().search(family, key, limit),
+    newestShots: (userKeys, each) => reader().newestShots(userKeys, each),
     newest: (family, userKey, collection) => reader().newest(family, userKey, collection),
     item: (family, userKey, id) => reader().item(family, userKey, id),
     history: (family, userKey, options) => reader().history(family, userKey, options),
