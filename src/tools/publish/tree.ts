@@ -105,6 +105,8 @@ function openLock(folder: string, platform: PlatformName) {
   const db = openExclusive(file, 0);
   if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
   rmSync(earlier, { force: true });
+  // The locked file is empty, and so is the journal that SQLite keeps beside it. A run that was killed would leave it.
+  rmSync(`${file}-journal`, { force: true });
   return { close: () => void db.close() };
 }
 

@@ -468,6 +468,14 @@ describeOnSqlite('the folder', () => {
     expect(filesOf(folder)).toEqual(filesOf(other));
   });
 
+  test('a first run that is killed leaves nothing behind the next', async () => {
+    const { folder, env, publish } = await createSite(PEOPLE, NO_PAGES);
+    const killing = { ...env, NODE_OPTIONS: loadedFirst(KILLED), KILLED_AT: 'zo%C3%AB.json' };
+    await spawned(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env: killing });
+    expect((await publish()).code).toBe(0);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', 'nginx.lock']);
+  });
+
   const LOST = ['data/a/items/ada.json', 'site/openapi.json'];
   const CUT = ['data/a/items/Ada.json.gz', 'site/embed.js'];
   test('--check repairs files that were lost or cut short', async () => {
