@@ -18,6 +18,10 @@ const IS_NAMED = '(SELECT 1 FROM media_names WHERE media_names.url = media.url L
 /** The SQL for the time, as `unnamed_since` has it. */
 export const seconds = (db: SqlAdapter) => `${db.now} / 1000000`;
 
+/** `unnamed_since` of an address that becomes known. */
+export const unnamedSince = (db: SqlAdapter, url: string) =>
+  `CASE WHEN NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = ${url}) THEN ${seconds(db)} END`;
+
 /** Longer addresses are never asked for, and indexes take none. */
 const LONGEST_URL = 2048;
 

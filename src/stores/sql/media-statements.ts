@@ -36,11 +36,16 @@ export const SERVED_PROFILE = 'coalesce(served, record)';
 const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'), '"', '\"')`;
 
 /** Staged records may name copies, as `export --media-urls` does: such an address is an original of the copy as well. */
-export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql, seconds: string) =>
+export const namedCopies = (
+  kind: KindName,
+  kindCode: number,
+  member: MemberSql,
+  unnamedSince: (url: string) => string,
+) =>
   copiedMembers(kind).map(
     (name) => `
     INSERT INTO media (url, file, linked_file, unnamed_since)
-    SELECT DISTINCT found.url, file, file, ${seconds}
+    SELECT DISTINCT found.url, file, file, ${unnamedSince('found.url')}
     FROM (SELECT ${member(name)} AS url FROM staged WHERE kind = ${kindCode}) AS found CROSS JOIN vitrine CROSS JOIN media
     WHERE file = substr(found.url, length(media_url) + 2) AND found.url = media_url || '/' || file
     ON CONFLICT DO NOTHING`,

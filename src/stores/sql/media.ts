@@ -4,7 +4,7 @@
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { derive, touch } from './derive.ts';
-import { beginNames, seconds, whoNames } from './media-names.ts';
+import { beginNames, seconds, unnamedSince, whoNames } from './media-names.ts';
 import {
   HAS_ADDRESS,
   MEDIA_URL,
@@ -53,7 +53,7 @@ export interface PrunedCopies {
 const save = (db: SqlAdapter) => `
   INSERT INTO media (url, file, reason, refused, unnamed_since)
   VALUES ($1, nullif($2, ''), nullif($3, ''), nullif($4, ''),
-    CASE WHEN NOT EXISTS (SELECT 1 FROM media_names WHERE media_names.url = $1) THEN ${seconds(db)} END)
+    ${unnamedSince(db, '$1')})
   ON CONFLICT (url) DO UPDATE SET file = excluded.file, reason = excluded.reason,
     refused = coalesce(excluded.refused, media.refused)
   WHERE media.file IS NULL OR excluded.file IS NOT NULL`;

@@ -23,7 +23,7 @@ import {
   type Tallies,
   type Tally,
 } from './load.ts';
-import { seconds } from './media-names.ts';
+import { unnamedSince } from './media-names.ts';
 import { HAS_COPIES, namedCopies } from './media-statements.ts';
 import {
   COUNT_CHANGED,
@@ -143,7 +143,9 @@ async function move(
 async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
   if ((await countRows(db, HAS_COPIES)) === 0) return;
   for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
-    for (const statement of namedCopies(kind, stagedKind(kind), db.member, seconds(db)))
+    for (const statement of namedCopies(kind, stagedKind(kind), db.member, (address) =>
+      unnamedSince(db, address),
+    ))
       await db.run(statement);
 }
 

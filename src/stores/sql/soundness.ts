@@ -1,6 +1,6 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
-import { FAMILIES, type Family } from '../../records/kinds.ts';
+import { FAMILIES } from '../../records/kinds.ts';
 import { repairCounts, WRONG_COUNTS } from './counts.ts';
 import { deriveEverything, wrongRows } from './derive.ts';
 import { wrongNames } from './media-names.ts';
@@ -17,7 +17,13 @@ const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
 const REIMPORT = 'import the file of `vitrine export` again';
 
-type WrongRows = Awaited<ReturnType<typeof wrongRows>>;
+/** `wrongRows` of both families. */
+async function selectWrong(db: Rows) {
+  const wrong = await Array.fromAsync(FAMILIES, (family) => wrongRows(db, family));
+  const union = (kind: keyof (typeof wrong)[number]) =>
+    wrong.map((queries) => queries[kind]).join(' UNION ALL ');
+  return { profiles: union('profiles'), lists: union('lists'), words: union('words') };
+}
 
 /** What is wrong, a sentence each. */
 export async function findFaults(db: Rows, onStep: (name: string) => void): Promise<string[]> {
@@ -31,43 +37,44 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
   const misplaced = [ownerless, records.misfiled].filter((fault) => fault !== undefined);
   // What lists are made of must be right before they can be compared.
   if (misplaced.length > 0) return misplaced;
-  const wrong: WrongRows[] = [];
-  for (const family of FAMILIES) wrong.push(await wrongRows(db, family));
-  const all = (kind: keyof WrongRows) => db.rows(wrong.map((queries) => queries[kind]).join(' UNION ALL '));
+  const wrong = await selectWrong(db);
   const misnamed = await wrongNames(db);
   const names = misnamed === undefined ? [] : db.rows(misnamed);
   return [
     await describe(
       'profiles',
-      all('profiles'),
+      db.rows(wrong.profiles),
       'profiles do not match their record or have the ETag of another text',
       REPAIR,
     ),
-    await describe('lists', all('lists'), 'lists do not match the items', REPAIR),
+    await describe('lists', db.rows(wrong.lists), 'lists do not match the items', REPAIR),
     await describe(
       'compressed answers',
-      findAllWrongBodies(db),
+      findWrongBodies(db),
       'answers do not match their compressed form',
       REPAIR,
     ),
     await describe('counts', db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
-    await describe('names', findUnsearchable(db, all('words')), 'users are not found by their names', REPAIR),
+    await describe(
+      'names',
+      findUnsearchable(db, db.rows(wrong.words)),
+      'users are not found by their names',
+      REPAIR,
+    ),
     await describe('pictures', names, 'records name other pictures than is noted of them', REPAIR),
     records.withOtherFields,
   ].filter((fault) => fault !== undefined);
 }
 
-/** The lists with another body than that of their ETag: family, name and id of the user, and the list. */
-async function* findWrongBodies(db: Rows, family: Family): AsyncGenerator<[string, string, string, string]> {
-  const lists = `SELECT CAST(owner AS text), user_key, ${db.hex('body')}, collection, etag FROM lists
-    WHERE family = '${family}'`;
-  for await (const [id, key, body, collection, etag] of db.rows<[string, string, string, string, string]>(
-    lists,
-  )) {
+/** Lists with another body than that of their ETag: the family and name of the user. */
+async function* findWrongBodies(db: Rows): AsyncGenerator<[string, string]> {
+  type List = [family: string, key: string, body: string, collection: string, etag: string];
+  const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag FROM lists`;
+  for await (const [family, key, body, collection, etag] of db.rows<List>(lists)) {
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
     if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
-      yield [family, key, id, collection];
+      yield [family, key];
   }
 }
 
@@ -83,10 +90,6 @@ async function* findUnsearchable(
   }
   for await (const [family = '', id = ''] of misplaced)
     if (!found.has(`${family} ${id}`)) yield [family ?? '', id ?? ''];
-}
-
-async function* findAllWrongBodies(db: Rows) {
-  for (const family of FAMILIES) yield* findWrongBodies(db, family);
 }
 
 async function describeRecords(db: Rows) {
@@ -123,33 +126,41 @@ function createFault(problem: string, remedy?: string) {
   };
 }
 
-/** Takes out what is damaged, and derives everything anew; how much was wrong. */
+/**
+ * Takes out what is wrong, and derives everything anew; how much was wrong. What comes in its place differs from nothing, so those
+ * who answered otherwise are noted as changed.
+ */
 export async function repairAll(db: SqlAdapter): Promise<number> {
-  let repaired = 0;
-  for (const family of FAMILIES) {
-    const wrong = await wrongRows(db, family);
-    repaired += await countRows(db, `SELECT count(*) FROM (${wrong.profiles}) AS wrong`);
-    const unsearchable = new Set((await Array.fromAsync(db.rows(wrong.words))).map(([, id]) => id));
-    const listless = new Set((await Array.fromAsync(db.rows(wrong.lists))).map(([, key]) => key));
-    const damaged = await Array.fromAsync(findWrongBodies(db, family));
-    for (const [, key, id, collection] of damaged) {
-      listless.add(key);
-      await db.run('DELETE FROM lists WHERE family = $1 AND owner = $2 AND collection = $3', [
-        family,
-        id,
-        collection,
-      ]);
-    }
-    for (const { id, words } of (await Array.fromAsync(findWrongWords(db))).filter(
-      (one) => one.family === family,
-    )) {
-      unsearchable.add(id);
-      await db.run('UPDATE profiles SET words = $1 WHERE family = $2 AND id = $3', [words, family, id]);
-    }
-    repaired += listless.size + unsearchable.size;
-  }
+  const wrong = await selectWrong(db);
+  const profiles = await db.run(
+    `UPDATE profiles SET etag = '' WHERE (family, user_key) IN (${wrong.profiles})`,
+  );
+  const lists = await takeOutLists(db, wrong.lists);
+  const users = await correctWords(db, wrong.words);
   const misnamed = await wrongNames(db);
-  if (misnamed !== undefined) repaired += await countRows(db, `SELECT count(*) FROM (${misnamed}) AS wrong`);
+  const records =
+    misnamed === undefined ? 0 : await countRows(db, `SELECT count(*) FROM (${misnamed}) AS wrong`);
   await deriveEverything(db);
-  return repaired + (await repairCounts(db));
+  return profiles + lists + users + records + (await repairCounts(db));
+}
+
+/** Of how many users. All lists of one go, since they have one ETag. */
+async function takeOutLists(db: SqlAdapter, wrong: string): Promise<number> {
+  const found = new Map<string, readonly [family: string, key: string]>();
+  for await (const user of db.rows<[string, string]>(wrong)) found.set(user.join(' '), user);
+  for await (const user of findWrongBodies(db)) found.set(user.join(' '), user);
+  for (const user of found.values())
+    await db.run('DELETE FROM lists WHERE family = $1 AND user_key = $2', user);
+  return found.size;
+}
+
+/** Of how many users. Where only the table is wrong, it is derived anew. */
+async function correctWords(db: SqlAdapter, misplaced: string): Promise<number> {
+  const found = new Set<string>();
+  for await (const [family, id] of db.rows(misplaced)) found.add(`${family} ${id}`);
+  for (const { family, id, words } of await Array.fromAsync(findWrongWords(db))) {
+    found.add(`${family} ${id}`);
+    await db.run('UPDATE profiles SET words = $1 WHERE family = $2 AND id = $3', [words, family, id]);
+  }
+  return found.size;
 }
