@@ -21,45 +21,38 @@ import {
 } from './file.ts';
 import { unimported } from './migrate.ts';
 import { openReader, type SqliteReader } from './read.ts';
+import { describeRefused, type FoundFile, nextState, type ServedState } from './served-state.ts';
 
 const POLL_MS = 250;
+
+interface OpenedFile {
+  readonly reader: SqliteReader;
+  /** What was at the path when the reader was opened, or since then while it stayed the same file. */
+  readonly stats: FileStats;
+}
 
 interface ServedFile {
   readonly path: string;
   readonly observe: StoreListener;
-  /** Undefined before there is data. */
-  reader?: SqliteReader | undefined;
-  /** What was at the path when the reader was opened, or since then while it stayed the same file. */
-  stats: FileStats;
+  state: ServedState<OpenedFile>;
   /** Counted, since two files may have the same generation. */
   version: number;
   generation?: number | undefined;
   counts: Counts;
   /** Of the takedowns. No other file is served without them, also while this one is damaged. */
   mark?: string | undefined;
-  /** What is at the path, if it cannot be served. */
-  refused?: RefusedFile | undefined;
-}
-
-interface RefusedFile {
-  readonly inode: number | undefined;
-  readonly stats: FileStats;
-  readonly error: Error;
-  /** Looks in a row that found it. SQLite reports a read that failed as damage, so only what a second look finds is logged. */
-  readonly looks: number;
 }
 
 export function openServed(path: string, observe: StoreListener): Reader {
-  const stats = readStats(path);
-  const file: ServedFile = { path, observe, stats, version: 0, counts: NO_COUNTS };
+  const file: ServedFile = { path, observe, state: { name: 'waiting' }, version: 0, counts: NO_COUNTS };
   start(file);
   const timer = setInterval(poll, POLL_MS, file).unref();
   const reader = () => requireReader(file);
   return {
-    waiting: () => (file.reader === undefined ? undefined : describeRefused(file)),
+    waiting: () => (file.state.name === 'held' ? describeRefused(file.state) : undefined),
     version: () => readVersion(file),
-    lastImport: () => ifReadable(() => file.reader?.lastImport()),
-    lastImportRun: () => ifReadable(() => file.reader?.lastImportRun()),
+    lastImport: () => ifReadable(() => servedFile(file)?.reader.lastImport()),
+    lastImportRun: () => ifReadable(() => servedFile(file)?.reader.lastImportRun()),
     profile: (family, userKey, options) => reader().profile(family, userKey, options),
     items: (family, userKey, collection, options) => reader().items(family, userKey, collection, options),
     isTakenDown: (family, userKey) => reader().isTakenDown(family, userKey),
@@ -72,36 +65,38 @@ export function openServed(path: string, observe: StoreListener): Reader {
     history: (family, userKey, options) => reader().history(family, userKey, options),
     historySizes: (family, userKey, options) => reader().historySizes(family, userKey, options),
     counts() {
-      file.counts = ifReadable(() => file.reader?.counts()) ?? file.counts;
+      file.counts = ifReadable(() => servedFile(file)?.reader.counts()) ?? file.counts;
       return file.counts;
     },
-    mediaUrl: () => file.reader?.mediaUrl(),
+    mediaUrl: () => servedFile(file)?.reader.mediaUrl(),
     pictures: (files) => reader().pictures(files),
-    fault: () => (file.reader === undefined ? file.refused?.error.message : file.reader.fault()),
+    fault: () =>
+      file.state.name === 'waiting' ? file.state.refused?.error.message : file.state.served.reader.fault(),
     close() {
       clearInterval(timer);
-      file.reader?.close();
+      servedFile(file)?.reader.close();
     },
   };
 }
 
+const servedFile = ({ state }: ServedFile) => (state.name === 'waiting' ? undefined : state.served);
+
 /** Fails unless there is something to serve, or waiting for an import helps. */
 function start(file: ServedFile): void {
-  look(file, file.stats);
-  if (file.refused === undefined) return;
-  if (!(file.refused.error instanceof NoDataError)) throw file.refused.error;
+  look(file, readStats(file.path));
+  if (file.state.name !== 'waiting') return;
+  const error = file.state.refused?.error;
+  if (!(error instanceof NoDataError)) throw error;
   // The second look logs it.
-  look(file, file.stats);
+  look(file, readStats(file.path));
 }
 
 function poll(file: ServedFile): void {
   const found = readStats(file.path);
-  const isInPlace = isSameFile(found.database, file.stats.database);
-  ifReadable(() => file.reader?.hold(!isInPlace));
-  // Its log was removed for a file that was in its place since: SQLite would show no commit, and pages of two moments.
-  const isIndexLost = file.stats.index !== undefined && !isSameFile(found.index, file.stats.index);
-  if (file.reader !== undefined && isInPlace && isIndexLost) renew(file);
-  if (file.reader !== undefined && isInPlace) return noteChanges(file, found);
+  const served = servedFile(file);
+  const isInPlace = isSameFile(found.database, served?.stats.database);
+  ifReadable(() => served?.reader.hold(!isInPlace));
+  if (served !== undefined && isInPlace) return follow(file, served, found);
   // What was committed just before, too: the file must have these takedowns.
   readVersion(file);
   look(file, found);
@@ -110,68 +105,73 @@ function poll(file: ServedFile): void {
 function requireReader(file: ServedFile): SqliteReader {
   // What an import has just committed is served at once, not after the next poll. What is as it was is not opened again for
   // each lookup: with its checks that takes milliseconds.
-  if (file.reader === undefined) {
+  if (file.state.name === 'waiting') {
+    const { refused } = file.state;
     const found = readStats(file.path);
-    if (file.refused === undefined || isChanged(file.refused.stats, found)) look(file, found);
+    if (refused === undefined || isChanged(refused.stats, found)) look(file, found);
   }
-  if (file.reader === undefined) throw file.refused?.error;
-  return file.reader;
+  if (file.state.name === 'waiting') throw file.state.refused?.error;
+  return file.state.served.reader;
+}
+
+function enter(file: ServedFile, found: FoundFile<OpenedFile>): void {
+  const { state, log } = nextState(file.state, found);
+  file.state = state;
+  if (log !== undefined) file.observe(log);
 }
 
 /** Serves what is at the path if it passes the checks; otherwise what was served stays. */
 function look(file: ServedFile, found: FileStats): void {
   try {
-    const opened = openChecked(file, found);
+    const { reader, ...opened } = openChecked(file, found);
     const stats = readStats(file.path);
     if (!isSameFile(stats.database, found.database)) {
       // It was replaced while it was opened.
-      opened.reader.close();
+      reader.close();
       return look(file, stats);
     }
-    const { reader, refused } = file;
-    Object.assign(file, opened, { stats, version: file.version + 1, refused: undefined });
-    reader?.close();
-    if (reader !== undefined)
-      file.observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-    else if (refused !== undefined)
-      file.observe({ type: 'data-changed', message: 'there is data now, and it is served' });
+    const before = servedFile(file);
+    Object.assign(file, opened, { version: file.version + 1 });
+    enter(file, { is: 'another', opened: { reader, stats } });
+    before?.reader.close();
   } catch (error) {
-    refuse(file, found, toStoreError(file.path, error));
+    enter(file, { is: 'refused', stats: found, error: toStoreError(file.path, error) });
   }
 }
 
 /** Nothing of the file before is touched until this one has passed all checks: it may be put back in its place. */
 function openChecked(file: ServedFile, found: FileStats) {
-  const { path, stats, reader: served } = file;
+  const { path, mark } = file;
+  const served = servedFile(file);
   refuseMissing(path);
   refuseOddFile(path);
   if (served !== undefined) {
-    refuseOldLog(path, found, stats);
+    refuseOldLog(path, found, served.stats);
     refuseFirstImport(path);
   }
   refuseForeignLog(path);
   refuseCutOff(path);
   if (served !== undefined) {
-    checkAside(file, found);
-    removeOldLog(path, found, stats);
+    checkAside(file, found, served.stats);
+    removeOldLog(path, found, served.stats);
   }
-  return openSound(file, path);
+  return openSound(path, mark);
 }
 
-function checkAside(file: ServedFile, found: FileStats): void {
-  using link = linkAside(file.path, found, file.stats);
+function checkAside({ path, mark }: ServedFile, found: FileStats, served: FileStats): void {
+  using link = linkAside(path, found, served);
   if (link === undefined) return;
   try {
-    openSound(file, link.path).reader.close();
+    openSound(link.path, mark).reader.close();
   } catch (error) {
     const fault = toStoreError(link.path, error);
     if (!(fault instanceof StoreError)) throw fault;
-    throw new StoreError(fault.message.replaceAll(link.path, file.path), { cause: error });
+    throw new StoreError(fault.message.replaceAll(link.path, path), { cause: error });
   }
 }
 
 /** Checks that read little, so that neither a start nor the lookups of other clients wait. */
-function openSound({ mark: before }: ServedFile, path: string) {
+function openSound(path: string, before: string | undefined) {
   const reader = openReader(path);
   try {
     const [generation, mark] = [reader.version(), reader.newestMark()];
@@ -191,64 +191,50 @@ const lostTakedowns = (path: string) =>
       'on it with the file that it replaces.',
   );
 
-function refuse(file: ServedFile, found: FileStats, error: Error): void {
-  const { refused } = file;
-  const inode = found.database?.ino;
-  const isAgain = refused?.inode === inode && refused?.error.message === error.message;
-  file.refused = { inode, stats: found, error, looks: isAgain ? refused.looks + 1 : 1 };
-  const type = file.reader === undefined ? 'data-warning' : 'data-fault';
-  const message = describeRefused(file);
-  if (message !== undefined && file.refused.looks === 2) file.observe({ type, message });
-}
-
 const isChanged = (before: FileStats, now: FileStats) =>
   before.database?.ino !== now.database?.ino ||
   isWritten(before.database, now.database) ||
   isWritten(before.log, now.log);
 
-/** Undefined before the second look. */
-function describeRefused({ reader, refused }: ServedFile): string | undefined {
-  if (refused === undefined || refused.looks === 1) return undefined;
-  const { error } = refused;
-  const effect =
-    reader === undefined ? 'Until then, every lookup is answered with 503.' : 'The data before stays.';
-  // An error that is no fault of the data is one of this program.
-  return `${error instanceof StoreError ? error.message : error.stack} ${effect}`;
+/** The file that is served is in its place. */
+function follow(file: ServedFile, { reader: before, stats }: OpenedFile, found: FileStats): void {
+  // Its log was removed for a file that was in its place since: SQLite would show no commit, and pages of two moments.
+  const isIndexLost = stats.index !== undefined && !isSameFile(found.index, stats.index);
+  const reader = isIndexLost ? openAgain(file.path, before) : before;
+  if (reader === undefined) {
+    file.state = { name: 'waiting' };
+    return look(file, found);
+  }
+  const newer = isWritten(stats.database, found.database) ? openIfNewer(file.path, reader) : reader;
+  const opened = newer === undefined ? { reader, stats } : { reader: newer, stats: found };
+  enter(file, { is: 'in place', opened });
+  readVersion(file);
 }
 
 /** Closed first: connections of one process to one file share its index. */
-function renew(file: ServedFile): void {
-  const { reader } = file;
-  file.reader = undefined;
-  reader?.close();
-  file.reader = ifReadable(() => openReader(file.path));
-}
-
-/** The file that is served is in its place. */
-function noteChanges(file: ServedFile, found: FileStats): void {
-  file.refused = undefined;
-  if (!isWritten(file.stats.database, found.database) || reopenIfNewer(file)) file.stats = found;
-  readVersion(file);
+function openAgain(path: string, reader: SqliteReader): SqliteReader | undefined {
+  reader.close();
+  return ifReadable(() => openReader(path));
 }
 
 /**
  * A writer that opened the file before it was noticed here shares no log with our reader: SQLite does not show its commits.
- * False if the file cannot be read now.
+ * Undefined if the file cannot be read now.
  */
-function reopenIfNewer(file: ServedFile): boolean {
-  const fresh = ifReadable(() => openReader(file.path));
+function openIfNewer(path: string, reader: SqliteReader): SqliteReader | undefined {
+  const fresh = ifReadable(() => openReader(path));
   const generation = ifReadable(() => fresh?.version());
-  const isOther = generation !== undefined && generation !== ifReadable(() => file.reader?.version());
-  (isOther ? file.reader : fresh)?.close();
-  if (isOther) file.reader = fresh;
-  return generation !== undefined;
+  const isNewer = generation !== undefined && generation !== ifReadable(() => reader.version());
+  (isNewer ? reader : fresh)?.close();
+  if (generation === undefined) return undefined;
+  return isNewer ? fresh : reader;
 }
 
 function readVersion(file: ServedFile): number {
-  const generation = ifReadable(() => file.reader?.version()) ?? file.generation;
+  const generation = ifReadable(() => servedFile(file)?.reader.version()) ?? file.generation;
   if (generation === file.generation) return file.version;
   file.generation = generation;
-  file.mark = ifReadable(() => file.reader?.newestMark()) ?? file.mark;
+  file.mark = ifReadable(() => servedFile(file)?.reader.newestMark()) ?? file.mark;
   file.observe({ type: 'data-changed', message: 'the data changed' });
   return ++file.version;
 }
