@@ -1,11 +1,11 @@
 // @ts-check
 // The explorer page: the server's own page of a person, next to the request that its URL names and the response.
 import { drawCardSection, hideCardSection } from './explorer/card-section.js';
-import { enhanceCode, rememberLanguage } from './explorer/code-tabs.js';
+import { rememberLanguage } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
-import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
 import { drawNotice, NO_DATA, NO_NAME, noticeFor } from './explorer/notices.js';
 import { drawPeople, suggestPeople } from './explorer/people.js';
+import { createRequestPanel } from './explorer/request-panel.js';
 import { isResponse, sendRequest } from './explorer/send.js';
 import {
   addressAfter,
@@ -13,6 +13,7 @@ import {
   buildUrl,
   configuration,
   currentState,
+  isHere,
   personPage,
   root,
   saveRecent,
@@ -29,9 +30,18 @@ const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
 let pending = new AbortController();
 let scrolled = false;
-/** The request for which code is shown. @type {import('./explorer/snippets.js').Shown} */
-let shown = { url: '', types: [] };
-const updateCode = enhanceCode(byId('request-code'), () => shown, announce);
+const requestPanel = createRequestPanel(
+  {
+    panel: byId('request'),
+    code: byId('request-code'),
+    line: byId('summary'),
+    status: byId('outcome'),
+    response: byId('response'),
+  },
+  'Body',
+  announce,
+  sendHere,
+);
 
 /** @param {Partial<State>} change */
 function navigate(change) {
@@ -43,56 +53,42 @@ function navigate(change) {
 /** @param {Record<string, string>} [headers] of the request */
 async function show(headers = {}) {
   const state = currentState();
-  const { variant, user, resource } = state;
   pending.abort();
   pending = new AbortController();
   updateControls(state);
-  if (configuration.noData || (user === '' && !new URLSearchParams(location.search).has('user'))) {
+  if (configuration.noData || (state.user === '' && !new URLSearchParams(location.search).has('user'))) {
     byId('request').setAttribute('hidden', '');
     return showNotice(configuration.noData ? NO_DATA : NO_NAME);
   }
 
-  const url = buildUrl(variant, user, resource);
-  drawRequest(state, url, headers);
-  drawOutcome(url, undefined);
-  setBusy(true);
-  const outcomes = await load(state, url, pending.signal, headers);
-  if (outcomes === undefined) return;
-  setBusy(false);
-  drawPerson(state, ...outcomes);
-  drawOutcome(url, outcomes[0]);
-  byId('response').replaceChildren(...drawResponse('Body', outcomes[0], announce));
+  byId('request').removeAttribute('hidden');
+  profilePane.setAttribute('aria-busy', 'true');
+  const { signal } = pending;
+  const [outcome, page] = await Promise.all([
+    requestPanel.send(describeRequest(state, headers)),
+    loadPage(state, { signal, headers: { ...headers, Accept: 'text/html' }, cache: 'no-cache' }),
+  ]);
+  if (outcome === undefined || page === undefined) return;
+  profilePane.removeAttribute('aria-busy');
+  drawPerson(state, outcome, page);
   if (!scrolled && location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
   // The browser could not scroll to a section that was still hidden.
   scrolled = true;
 }
 
 /**
- * The response, and the person's page; undefined if another navigation aborted it.
- * @param {State} state @param {string} url @param {AbortSignal} signal @param {Record<string, string>} more headers
- * @returns {Promise<[Outcome, Outcome] | undefined>}
+ * Sends requests to this host and no other.
+ * @param {string} url @param {Parameters<typeof sendRequest>[1]} [options] @returns {Promise<Outcome>}
  */
-async function load({ variant, user }, url, signal, more) {
-  /** @type {Outcome} */
-  const elsewhere = { kind: 'other-host', ms: 0 };
-  if (new URL(buildBase(variant)).origin !== location.origin) return [elsewhere, elsewhere];
-  const headers = { ...more, Accept: 'text/html' };
-  try {
-    return await Promise.all([
-      sendRequest(url, { signal, headers: more }),
-      sendRequest(personPage(variant, user), { signal, headers, cache: 'no-cache' }),
-    ]);
-  } catch {
-    return undefined;
-  }
+async function sendHere(url, options) {
+  return isHere(url) ? sendRequest(url, options) : { kind: 'other-host', ms: 0 };
 }
 
-/** @param {boolean} busy */
-function setBusy(busy) {
-  for (const element of [profilePane, byId('request')])
-    if (busy) element.setAttribute('aria-busy', 'true');
-    else element.removeAttribute('aria-busy');
-}
+/** The person's page; undefined if another navigation aborted it. @param {State} state @param {Parameters<typeof sendRequest>[1]} options */
+const loadPage = async ({ variant, user }, options) =>
+  isHere(buildBase(variant))
+    ? sendRequest(personPage(variant, user), options).catch(() => undefined)
+    : sendHere(buildBase(variant));
 
 /** The person, or what there is in their place. @param {State} state @param {Outcome} outcome @param {Outcome} page */
 function drawPerson(state, outcome, page) {
@@ -164,7 +160,7 @@ function listBlockedHosts({ text }) {
 
 /** @param {Notice} content */
 function showNotice(content) {
-  setBusy(false);
+  profilePane.removeAttribute('aria-busy');
   profilePane.className = 'pane';
   profilePane.dir = '';
   profilePane.replaceChildren(drawNotice(content, showAgain));
@@ -182,34 +178,18 @@ function showAgain() {
 /** @param {string} name */
 const choosePerson = (name) => navigate({ user: name });
 
-/** The address, and the code. @param {State} state @param {string} url @param {Record<string, string>} headers */
-function drawRequest({ variant, resource }, url, headers) {
-  byId('request').removeAttribute('hidden');
-  byId('summary').replaceChildren(drawRequestLine({ url, headers }, announce));
+/** @param {State} state @param {Record<string, string>} headers */
+function describeRequest({ variant, user, resource }, headers) {
+  const request = { url: buildUrl(variant, user, resource), headers };
   const noun = nounFor(variant);
-  const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
-  shown =
-    resource === 'profile'
-      ? {
-          url,
-          headers,
-          target: 'profile',
-          types: [noun === 'posts' ? 'MicroblogProfile' : 'PortfolioProfile'],
-        }
-      : { url, headers, target: items, types: [`Items${variant.name.toUpperCase()}`] };
-  updateCode();
-}
-
-/** @param {string} url @param {Outcome | undefined} outcome */
-function drawOutcome(url, outcome) {
-  /** Shows whether the response is current. @param {string} etag */
-  const revalidate = async (etag) => {
-    const state = currentState();
-    const headers = { 'If-None-Match': etag };
-    drawRequest(state, url, headers);
-    drawOutcome(url, await sendRequest(url, { headers }));
-  };
-  byId('outcome').replaceChildren(drawStatus(outcome, revalidate));
+  if (resource === 'profile')
+    return {
+      ...request,
+      target: 'profile',
+      types: [noun === 'posts' ? 'MicroblogProfile' : 'PortfolioProfile'],
+    };
+  const target = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
+  return { ...request, target, types: [`Items${variant.name.toUpperCase()}`] };
 }
 
 /** @param {State['variant']} variant */

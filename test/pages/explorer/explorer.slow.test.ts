@@ -261,6 +261,9 @@ describeInBrowser('the explorer', (eye) => {
     await tabTo('.secondary');
     await page.keyboard.press('Enter');
     await waitForText(status(page), '304 Not Modified');
+    expect(await page.locator('.json').count()).toBe(0);
+    await page.reload();
+    await waitForText(heading(page), 'Élodie Marchand');
     const open = page.locator('.json details[open]');
     await tabTo('.json summary');
     await page.keyboard.press('Enter');

@@ -2,7 +2,7 @@
 // Links to other users: those of the data that the page begins with, and those looked at before. Where there is a
 // directory, the user's field suggests all who are called so.
 import { byId, el } from './dom.js';
-import { addressAfter, buildBase, configuration, currentState, listPeople, root } from './state.js';
+import { addressAfter, buildBase, configuration, currentState, isHere, listPeople, root } from './state.js';
 
 /** @param {(name: string) => void} onChoose */
 export function drawPeople(onChoose) {
@@ -41,8 +41,7 @@ export async function suggestPeople(text) {
   typed = new AbortController();
   const { signal } = typed;
   const { variant } = currentState();
-  const isHere = new URL(buildBase(variant)).origin === location.origin;
-  if (!configuration.directory || !isHere || text.trim() === '') return;
+  if (!configuration.directory || !isHere(buildBase(variant)) || text.trim() === '') return;
   await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
   try {
     signal.throwIfAborted();

@@ -85,6 +85,9 @@ export function buildBase({ path, origin }) {
   return (here === null ? new URL(`.${path}`, root).href : here + path).replace(/\/+$/, '');
 }
 
+/** Whether this page may send a request to it. @param {string} url */
+export const isHere = (url) => new URL(url).origin === location.origin;
+
 /** @param {Variant} variant @param {string} user @param {Resource} resource */
 export const buildUrl = (variant, user, resource) =>
   buildBase(variant) + variant[resource].replace(':username', () => escaped(user));
