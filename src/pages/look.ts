@@ -13,8 +13,10 @@ export type Look = ReturnType<typeof createLook>;
 
 export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: Config) {
   /** Where the logo is, seen from a page. */
-  const logo = (root: string) =>
-    siteLogo === undefined ? undefined : 'url' in siteLogo ? siteLogo.url : `${root}logo`;
+  function logo(root: string): string | undefined {
+    if (siteLogo === undefined) return undefined;
+    return 'url' in siteLogo ? siteLogo.url : `${root}logo`;
+  }
   const bars = accent ?? WALLS;
 
   return {

@@ -94,9 +94,8 @@ const searchForm = (variant: string, { words }: Language, query = '') =>
 function found({ people, query = '', isLast }: DirectoryPage, language: Language): Markup {
   const { words } = language;
   const count = people.length;
-  const text =
-    count === 0 ? words.foundNone : isLast ? language.plural(words.found, count) : words.foundFirst;
-  return fillMarkup(text, {
+  const some = isLast ? language.plural(words.found, count) : words.foundFirst;
+  return fillMarkup(count === 0 ? words.foundNone : some, {
     n: language.number(count),
     query: markup`<bdi>${shortened(query, LONGEST_TITLE)}</bdi>`,
   });
@@ -105,14 +104,13 @@ function found({ people, query = '', isLast }: DirectoryPage, language: Language
 function letterLinks(variant: string, page: DirectoryPage, language: Language): Markup {
   const { letters = [], count = 0, after, people, others = [] } = page;
   const { words } = language;
-  const shown =
-    people.length === 0 && after !== ''
-      ? words.nobodyFurther
-      : count === 0
-        ? words.nobodyYet
-        : fill(language.plural(words.peopleByName, count), { n: language.number(count) });
+  const isBehindAll = people.length === 0 && after !== '';
+  const all =
+    count === 0
+      ? words.nobodyYet
+      : fill(language.plural(words.peopleByName, count), { n: language.number(count) });
   const sorted = letters.toSorted((one, two) => language.compare(one.letter, two.letter));
-  return markup`<p>${shown}${others.map((other) => markup` <a href="${other}">${words.families[VARIANTS[other].family]}</a>`)}</p>
+  return markup`<p>${isBehindAll ? words.nobodyFurther : all}${others.map((other) => markup` <a href="${other}">${words.families[VARIANTS[other].family]}</a>`)}</p>
       ${letters.length > 1 && markup`<nav class="letters" aria-label="${words.letters}">${sorted.map((each) => markup`<a href="${address(variant, each.after)}">${each.letter}</a> `)}</nav>`}`;
 }
 

@@ -32,7 +32,8 @@ export const docs: FastifyPluginCallbackTypebox<DescriptionOptions> = (app, opti
     let asset: Asset | undefined;
     app.get(`/docs/${guide}`, fileRoute, async (_request, reply) => {
       const { guidePage } = await import('./guide-page.ts');
-      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide), headers)));
+      asset ??= createAsset(guidePage(config, guide), headers);
+      return sendAsset(reply, asset);
     });
   }
   done();

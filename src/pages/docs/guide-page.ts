@@ -30,8 +30,10 @@ function createRenderer(): (part: string, markdown: string) => Markup {
       heading({ text, tokens, depth }) {
         return `<h${depth} id="${headingId(text.replaceAll('`', ''))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
-      code: ({ text, lang = '' }) =>
-        codeFigure(LANGUAGES[lang] ?? lang, `${section}, code ${(count += 1)}`, text).text,
+      code({ text, lang = '' }) {
+        count++;
+        return codeFigure(LANGUAGES[lang] ?? lang, `${section}, code ${count}`, text).text;
+      },
     },
     walkTokens(token) {
       if (token.type === 'text') token.text = curly(token.text);

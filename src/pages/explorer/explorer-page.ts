@@ -72,7 +72,8 @@ export function createExplorerPage(config: Config): ExplorerPage {
   return (users, noData) => {
     const configuration = jsonBlock({ ...buildConfiguration(config, mounts, users), samples, noData });
     const { files, filesState } = config;
-    return fill((template ??= load()), {
+    template ??= load();
+    return fill(template, {
       'first-people': listPeople(mounts, users),
       'own-data': samples ? OWN_DATA : files && describeFiles(files, filesState?.faults ?? []),
     }).replace(CONFIGURATION, (_, opening) => opening + configuration);

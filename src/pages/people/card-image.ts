@@ -132,19 +132,19 @@ function gradient(id: string, seed: string): Markup {
   return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
 }
 
+/** How wide a character is, as a share of the size of the text. */
+const WIDTHS: readonly [kind: RegExp, em: number][] = [
+  [/\p{Extended_Pictographic}/u, 1.3],
+  [/[\u2e80-\uffff]/, 1],
+  [/[\p{Lu}mwMW@%&]/u, 0.76],
+  [/[ilj.,;:'|! ]/, 0.3],
+];
+const OTHER_WIDTH = 0.58;
+
 /** An estimate in pixels, rather too wide than too narrow. */
 function estimateWidth(text: string, size: number): number {
   let em = 0;
-  for (const character of text)
-    em += /\p{Extended_Pictographic}/u.test(character)
-      ? 1.3
-      : character >= '\u2e80'
-        ? 1
-        : /[\p{Lu}mwMW@%&]/u.test(character)
-          ? 0.76
-          : /[ilj.,;:'|! ]/.test(character)
-            ? 0.3
-            : 0.58;
+  for (const character of text) em += WIDTHS.find(([kind]) => kind.test(character))?.[1] ?? OTHER_WIDTH;
   return em * size;
 }
 

@@ -93,7 +93,8 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
   // With small pictures of the large picture, there is no need of another one.
   const shown = isLarge || large?.known?.small.length ? large : context.source(item.smallImage);
   const known = large?.known?.width ? large.known : { width: 1200, height: 900 };
-  const shape = isJustified ? ` ${ratioClass(known)}` : isLarge ? ' large' : '';
+  const wide = isLarge ? ' large' : '';
+  const shape = isJustified ? ` ${ratioClass(known)}` : wide;
   const tile = picture(shown, {
     kind: known.width < TINY ? 'tile tiny' : 'tile',
     ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),

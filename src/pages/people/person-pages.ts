@@ -240,7 +240,8 @@ function createMissingSender(options: PeopleOptions) {
     // The explorer names these to everybody.
     const near = nearest(username, (await exampleUsers())[family], SHORTEST);
     const alike = config.directory ? await findAlike(store, family, username) : [];
-    const names = near ? [near] : alike.length > 0 ? alike : users[family];
+    const others = alike.length > 0 ? alike : users[family];
+    const names = near ? [near] : others;
     const links = [...other, ...names.map((name) => linkTo(to, name))];
     const page = missingPerson(username, code === 'USER_GONE', links, language);
     return sendMissingPage(request, reply, config, code, () => missingPage(config, root, page));

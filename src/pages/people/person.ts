@@ -98,10 +98,14 @@ export const shortened = (text: string, length: number) =>
 const LONGEST_NAME = 60;
 
 /** The title of a shot, or what stands for that of a post. */
-export const itemTitle = (
-  { title, text, smallImage, extras }: Item,
+export function itemTitle(
+  { title, text, smallImage, extras: [extra] }: Item,
   noun: Person['noun'],
   { words }: Language,
-): string =>
-  shortened(title || (noun === 'shots' ? words.untitled : text || (extras[0]?.title ?? '')), LONGEST_NAME) ||
-  (smallImage ? words.photo : extras[0] ? words.kinds[extras[0].kind] : words.post);
+): string {
+  const ofPost = text || (extra?.title ?? '');
+  const named = shortened(title || (noun === 'shots' ? words.untitled : ofPost), LONGEST_NAME);
+  if (named !== '') return named;
+  if (smallImage) return words.photo;
+  return extra ? words.kinds[extra.kind] : words.post;
+}

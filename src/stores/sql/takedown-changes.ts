@@ -77,7 +77,8 @@ export async function takeDown(
     if (kind === 'user') added += await addUser(db, family, hashed, today);
     const removed = await (kind === 'user' ? removeUsers(db, family) : removeItem(db, family, value));
     added += Number(isNew);
-    states.push(removed.users + removed.items > 0 ? 'removed' : isNew ? 'unknown' : 'known');
+    const otherwise = isNew ? 'unknown' : 'known';
+    states.push(removed.users + removed.items > 0 ? 'removed' : otherwise);
     add(sum, removed);
   }
   if (added > 0) await addMark(db);

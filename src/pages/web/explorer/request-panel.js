@@ -31,7 +31,8 @@ export function createRequestPanel(places, name, announce, send = sendRequest) {
   /** Undefined if another request took its place. @param {Shown} request @returns {Promise<Outcome | undefined>} */
   async function run(request) {
     pending.abort();
-    const { signal } = (pending = new AbortController());
+    pending = new AbortController();
+    const { signal } = pending;
     show(request);
     places.line.replaceChildren(drawRequestLine(request, announce));
     places.status.replaceChildren(drawStatus(undefined, revalidate));
