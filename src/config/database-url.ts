@@ -44,15 +44,18 @@ export interface PostgresAddress {
   readonly sslmode: SslMode;
   /** A file with the certificates to trust; if undefined, those that Node trusts. */
   readonly sslrootcert: string | undefined;
+  /** Files with the certificate of this client and its key: both or none. */
+  readonly sslcert: string | undefined;
+  readonly sslkey: string | undefined;
   /** Milliseconds. */
   readonly connectTimeout: number;
 }
 
-const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
 
 const STANDARD_PORT = 5432;
-const PARAMETERS = ['sslmode', 'sslrootcert', 'connect_timeout'];
+const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'connect_timeout'];
 /** Seconds, as in PostgreSQL's own URLs. */
 const CONNECT_TIMEOUT = '5';
 
@@ -69,6 +72,13 @@ export function parsePostgresUrl(text: string): PostgresAddress {
     if (!PARAMETERS.includes(name)) throw new Mistake(`must have no parameters but ${PARAMETERS.join(', ')}`);
   const sslmode = SSL_MODES.find((mode) => mode === (parameters.get('sslmode') ?? 'disable'));
   if (sslmode === undefined) throw new Mistake(`must have an sslmode of ${SSL_MODES.join(', ')}`);
+  const [sslrootcert, sslcert, sslkey] = ['sslrootcert', 'sslcert', 'sslkey'].map(
+    (name) => parameters.get(name) ?? undefined,
+  );
+  if ((sslcert === undefined) !== (sslkey === undefined))
+    throw new Mistake('must have both sslcert and sslkey');
+  if (sslmode === 'disable' && sslcert !== undefined)
+    throw new Mistake('must have an sslmode other than disable, because it has an sslcert');
   const connectTimeout = parameters.get('connect_timeout') ?? CONNECT_TIMEOUT;
   if (!/^[1-9]\d{0,2}$/.test(connectTimeout))
     throw new Mistake('must have a connect_timeout of 1 to 999 seconds');
@@ -78,7 +88,9 @@ export function parsePostgresUrl(text: string): PostgresAddress {
     password: colon < 0 ? undefined : decoded(login.slice(colon + 1)),
     database: decoded(database),
     sslmode,
-    sslrootcert: parameters.get('sslrootcert') ?? undefined,
+    sslrootcert,
+    sslcert,
+    sslkey,
     connectTimeout: Number(connectTimeout) * 1000,
   };
 }

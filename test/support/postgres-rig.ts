@@ -130,16 +130,20 @@ export async function startCluster(standbyCount = 0) {
       // Those of psql have a random key.
       return stdout.replaceAll(/^\\.*\n/gm, '');
     },
-    /** Enables TLS on the primary. */
-    async encrypt(key: string, certificate: string) {
+    /** Enables TLS on the primary. The role `certified` needs a certificate that this authority of clients signed. */
+    async encrypt(key: string, certificate: string, clients: string) {
+      const roles = join(first, 'pg_hba.conf');
+      writeFileSync(roles, `hostssl all certified all cert\n${readFileSync(roles, 'utf8')}`);
       for (const [from, name] of [
         [key, 'server.key'],
         [certificate, 'server.crt'],
+        [clients, 'clients.crt'],
       ] as const) {
         const to = join(first, name);
         writeFileSync(to, readFileSync(from), { mode: 0o600 });
         if (asRoot) chownSync(to, statSync(first).uid, -1);
       }
+      await primary.sql("ALTER SYSTEM SET ssl_ca_file = 'clients.crt'");
       await primary.sql('ALTER SYSTEM SET ssl = on');
       await primary.sql('SELECT pg_reload_conf()');
     },

@@ -19,7 +19,7 @@ export const hostName = ({ host, port }: HostAddress) => `${host}:${port}`;
 /** Values stay as PostgreSQL writes them: ids would lose digits as numbers. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
-/** Throws a StoreError if the certificates to trust cannot be read. */
+/** Throws a StoreError if a certificate cannot be read. */
 export const clientConfig = (address: PostgresAddress, { host, port }: HostAddress): pg.ClientConfig => ({
   host,
   port,
@@ -33,19 +33,26 @@ export const clientConfig = (address: PostgresAddress, { host, port }: HostAddre
   types: AS_TEXT,
 });
 
-function tlsOptions({ sslmode, sslrootcert }: PostgresAddress): pg.ClientConfig['ssl'] {
+function tlsOptions(address: PostgresAddress): pg.ClientConfig['ssl'] {
+  const { sslmode } = address;
   if (sslmode === 'disable') return false;
   return {
-    rejectUnauthorized: sslmode === 'verify-full',
-    ca: sslrootcert === undefined ? undefined : readCertificates(sslrootcert),
+    rejectUnauthorized: sslmode !== 'require',
+    ca: readFile(address, 'sslrootcert'),
+    cert: readFile(address, 'sslcert'),
+    key: readFile(address, 'sslkey'),
+    // With verify-ca, any name will do.
+    ...(sslmode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   };
 }
 
-function readCertificates(path: string): string {
+function readFile(address: PostgresAddress, name: 'sslrootcert' | 'sslcert' | 'sslkey'): string | undefined {
+  const path = address[name];
+  if (path === undefined) return undefined;
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new StoreError(`sslrootcert=${path} cannot be read.`, { cause: error });
+    throw new StoreError(`The file ${path} of ${name} cannot be read.`, { cause: error });
   }
 }
 

@@ -25,6 +25,7 @@ const BY_CODE: Record<string, string> = {
   '55P03':
     'is locked by another session, such as an import (pg_locks shows which); try again when it is done',
   '57014': 'took too long to answer',
+  '57P01': 'closed the connection',
 };
 
 /** What pg.Pool says after a query waited in vain for the queries before it, which a lock may hold up. */
@@ -36,6 +37,7 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
   [/timeout/i, 'does not answer'],
   [/unsupported startup parameter/i, 'is behind a PgBouncer that needs ignore_startup_parameters = options'],
   [/terminated|not queryable|was closed/i, 'closed the connection'],
+  [/alert/, 'does not accept the certificate of this client: its authority must be known there (sslcert)'],
   [/certificate/, 'has a certificate that is not trusted: name its authority by sslrootcert'],
   [/SSL/, 'does not offer encryption: give it a certificate, or leave sslmode out'],
   [/password/i, 'asks for a password: put it into DATABASE_URL or PGPASSWORD'],

@@ -4,7 +4,7 @@ import type { HostAddress, PostgresAddress } from '../../config/database-url.ts'
 import type { TextRow } from '../sql/sql-adapter.ts';
 import { clientConfig } from './connect.ts';
 import { firstValue } from './dialect.ts';
-import { CANCELLED } from './errors.ts';
+import { CANCELLED, NO_TURN } from './errors.ts';
 import { withTimeout } from './with-timeout.ts';
 
 const IDLE_MS = 60_000;
@@ -21,10 +21,17 @@ const beginSql = (cancelAfter: number) =>
 /** Clients behind a pooler that dropped the session settings: nothing that belongs to a session works. */
 const pooled = new WeakSet<pg.ClientBase>();
 
-async function prepareClient(client: pg.ClientBase): Promise<void> {
+async function prepareClient(client: pg.Client, limit: number): Promise<void> {
   // Queries report that a connection broke; an idle one that breaks must not crash the process.
   client.on('error', () => {});
-  if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') pooled.add(client);
+  const first = firstValue(client, 'SHOW default_transaction_read_only');
+  try {
+    if ((await withTimeout(limit, first, NO_TURN)) !== 'on') pooled.add(client);
+  } catch (error) {
+    // Otherwise it would wait for the query. A pooler lets clients in that cannot ask anything yet.
+    client.connection.stream.destroy();
+    throw error;
+  }
 }
 
 async function readRows(
@@ -63,7 +70,8 @@ export function createReadPool(
     idleTimeoutMillis: IDLE_MS,
     pipeline: true,
     options: sessionOptions(cancelAfter),
-    onConnect: prepareClient,
+    // A pool makes clients of this class.
+    onConnect: (client) => prepareClient(client as pg.Client, address.connectTimeout),
   };
   const pending = new Set<(error: unknown) => void>();
   let pool = openPool(options);

@@ -1,5 +1,6 @@
 // Operating on PostgreSQL: the start, roles, outages, restored backups, lost tables, slow networks, poolers, certificates.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +14,7 @@ import { ask } from '../../support/http.ts';
 import { bodyOf } from '../../support/importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../../support/postgres-rig.ts';
 import { folio } from '../../support/records.ts';
-import { done, run } from '../../support/run.ts';
+import { done, run, vitrine } from '../../support/run.ts';
 import { startServer } from '../../support/server.ts';
 import { metricsOf, until } from '../../support/stress.ts';
 import { type ProxyOptions, startProxy } from './postgres-proxy.ts';
@@ -402,6 +403,44 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await until('ready', async () => (await reader.fault()) === undefined);
   });
 
+  test('a command whose pooler has no connection to spare ends with a sentence', async () => {
+    const { proxy, url } = await behindProxy({ isFull: true });
+    const env = { DATABASE_URL: `${url}?connect_timeout=1` };
+    for (const args of [['import', fixture('microblog.ndjson')], ['count'], ['export']]) {
+      const { code, stderr } = await run(args, { env });
+      const sentence = `vitrine: The database at ${proxy.address} lets no query in: all connections of its pooler, such as PgBouncer, may be in use.`;
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(sentence) });
+    }
+    const reader = await serve(env.DATABASE_URL);
+    expect(await reasonOf(reader)).toContain('lets no query in');
+    proxy.close();
+  });
+
+  test('an import that loses its connection says so, and nothing of the driver', async () => {
+    // So slow that parts of the import wait for others.
+    const { proxy, url, database } = await behindProxy({ delay: 200 });
+    const child = vitrine(['import', '-'], { DATABASE_URL: url });
+    const stderr: Buffer[] = [];
+    child.stderr?.on('data', (chunk) => stderr.push(chunk));
+    const bio = 'x'.repeat(10_000);
+    // More than is sent at once, and no end.
+    for (let id = 1; id <= 100; id++)
+      child.stdin?.write(`${JSON.stringify(folio(id, `new${id}`, { bio }))}\n`);
+    await until('rows on their way', async () => proxy.sent().split('INSERT INTO staged').length > 2);
+    await cluster.primary.sql(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`,
+    );
+    child.stdin?.end();
+    const [code] = await once(child, 'close');
+    proxy.close();
+    expect([code, String(Buffer.concat(stderr))]).toEqual([
+      1,
+      expect.stringMatching(
+        /^vitrine: The database at \S+ closed the connection\.[^\n]*\n(?:vitrine: [^\n]*\n)*$/,
+      ),
+    ]);
+  });
+
   test('a host that accepts connections but never responds is abandoned after connect_timeout', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -451,12 +490,56 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const folder = tempFolder();
     const certificate = join(folder, 'server.crt');
 
-    beforeAll(async () => {
-      const options = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=vitrine';
-      const files = ['-keyout', join(folder, 'server.key'), '-out', certificate];
+    /** `NAME.crt` and `NAME.key`, signed by itself. */
+    function certify(name: string, subject: string) {
+      const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${subject}`;
+      const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)];
       const more = ['-addext', 'subjectAltName=IP:127.0.0.1', ...files];
       execFileSync('openssl', [...options.split(' '), ...more], { stdio: 'ignore' });
-      await cluster.encrypt(join(folder, 'server.key'), certificate);
+    }
+
+    beforeAll(async () => {
+      certify('server', 'vitrine');
+      certify('client', 'certified');
+      certify('stranger', 'certified');
+      await cluster.encrypt(join(folder, 'server.key'), certificate, join(folder, 'client.crt'));
+    });
+
+    test.each([
+      ['its certificate', 'client', 0, ''],
+      [
+        'the certificate of another authority',
+        'stranger',
+        1,
+        'does not accept the certificate of this client',
+      ],
+      ['none', undefined, 1, 'does not let this user in'],
+    ])('a role that needs a certificate, with %s', async (_, name, code, words) => {
+      const { database } = await loaded();
+      await cluster.primary.sql(
+        `DO 'BEGIN CREATE ROLE certified LOGIN; EXCEPTION WHEN duplicate_object THEN END';
+         GRANT SELECT ON ALL TABLES IN SCHEMA public TO certified`,
+        database,
+      );
+      const own = name && `&sslcert=${join(folder, `${name}.crt`)}&sslkey=${join(folder, `${name}.key`)}`;
+      const secure = `?sslmode=verify-full&sslrootcert=${certificate}${own ?? ''}`;
+      const env = { DATABASE_URL: `${cluster.url(database, undefined, 'certified')}${secure}` };
+      const result = await run(['export'], { env });
+      expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(words)]);
+      expect(result.stdout.split('\n')).toHaveLength(code === 0 ? 101 : 1);
+    });
+
+    test.each([
+      [`&sslrootcert=${certificate}`, 0],
+      ['', 1],
+    ])('verify-ca takes any host name, and only a known authority: %s', async (more, code) => {
+      const { url } = await loaded();
+      const named = url.replace('127.0.0.1', 'localhost');
+      const result = await run(['export'], { env: { DATABASE_URL: `${named}?sslmode=verify-ca${more}` } });
+      expect([result.code, result.stderr]).toEqual([
+        code,
+        expect.stringContaining(code ? 'not trusted' : ''),
+      ]);
     });
 
     test('verify-full with an IP address proves the host, without a warning', async () => {
@@ -487,7 +570,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
         'no such file',
         '127.0.0.1',
         '&sslrootcert=/nowhere',
-        /^vitrine: sslrootcert=\/nowhere cannot be read/,
+        /^vitrine: The file \/nowhere of sslrootcert cannot be read/,
       ],
     ])('verify-full refuses %s with one message', async (_, host, more, words) => {
       const url = `postgres://owner@${host}:${cluster.primary.port}/postgres?sslmode=verify-full${more}`;

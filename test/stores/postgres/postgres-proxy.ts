@@ -6,9 +6,14 @@ export interface ProxyOptions {
   readonly delay?: number;
   /** Drops the startup parameter `options`, as PgBouncer does with ignore_startup_parameters. */
   readonly dropsOptions?: boolean;
+  /** Lets clients in, and none of their queries, as a pooler does whose connections are all in use. */
+  readonly isFull?: boolean;
 }
 
-export async function startProxy(port: number, { delay = 0, dropsOptions = false }: ProxyOptions = {}) {
+export async function startProxy(
+  port: number,
+  { delay = 0, dropsOptions = false, isFull = false }: ProxyOptions = {},
+) {
   const sent: string[] = [];
   const sockets = new Set<Socket>();
 
@@ -22,13 +27,14 @@ export async function startProxy(port: number, { delay = 0, dropsOptions = false
 
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
-    let isStart = dropsOptions;
+    let isStart = true;
     pipe(upstream, client, (chunk) => chunk);
     pipe(client, upstream, (chunk) => {
       sent.push(chunk.toString('latin1'));
-      const changed = isStart ? withoutOptions(chunk) : chunk;
+      const isQuery = !isStart;
       isStart = false;
-      return changed;
+      if (isFull && isQuery) return Buffer.of();
+      return dropsOptions && !isQuery ? withoutOptions(chunk) : chunk;
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
