@@ -8,17 +8,8 @@ import type { IncomingFile, MediaFolder } from '../../stores/media-folder.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { Quota } from './quota.ts';
 
-interface Receiving {
-  readonly options: {
-    /** Whether other files than pictures are wanted. */
-    readonly files: boolean;
-  };
-  readonly folder: MediaFolder;
-  readonly quota: Quota;
-}
-
 /** A copy, or why there is none. */
-type ReceivedFile =
+export type ReceivedFile =
   | {
       readonly file: string;
       readonly bytes: number;
@@ -27,8 +18,9 @@ type ReceivedFile =
     }
   | { readonly reason: string; readonly kind: 'failed' };
 
+/** `files`: whether other files than pictures are wanted. */
 export const fileReceiver =
-  ({ folder, quota, options }: Receiving): BodyReader<ReceivedFile> =>
+  (folder: MediaFolder, quota: Quota, files: boolean): BodyReader<ReceivedFile> =>
   async (chunks) => {
     const hash = createHash('sha256');
     let incoming: IncomingFile | undefined;
@@ -38,7 +30,7 @@ export const fileReceiver =
     try {
       for await (const chunk of withHead(chunks)) {
         if (incoming === undefined) {
-          const type = fileType(chunk, options.files);
+          const type = fileType(chunk, files);
           if (typeof type !== 'string') return { ...type, kind: 'failed' };
           extension = type;
           incoming = await folder.receive();

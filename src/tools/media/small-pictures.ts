@@ -119,7 +119,8 @@ type MeasurableCopy = Pick<Copy, 'file' | 'url' | 'bytes' | 'failedDecodes'>;
 interface Remeasuring {
   /** Whether all copies are looked at, since small pictures may be lost. Otherwise only those that were not measured are. */
   readonly isEverything: boolean;
-  readonly options: { readonly database: string; readonly writer: Pick<Writer, 'saveFacts'> };
+  readonly database: string;
+  readonly writer: Pick<Writer, 'saveFacts'>;
   readonly folder: MediaFolder;
   readonly report: Pick<Report, 'step'>;
   readonly shrinker: Shrinker;
@@ -127,19 +128,20 @@ interface Remeasuring {
 
 /** Makes the small pictures that copies of earlier runs lack. */
 export async function completeSmallPictures({
-  options,
+  database,
+  writer,
   folder,
   report,
   shrinker,
   isEverything,
 }: Remeasuring): Promise<void> {
-  for await (const copy of listCopies(options.database, !isEverything)) {
+  for await (const copy of listCopies(database, !isEverything)) {
     if (folder.readSize(copy.file) === undefined || shrinker.hasFailed(copy.file)) continue;
     if (!isDue(copy) && folder.hasSmall(copy.file, copy.small)) continue;
     const facts = await shrinker.measure(copy);
     if (facts === undefined) return;
     // A takedown may have removed the copy meanwhile.
-    if (!(await options.writer.saveFacts(copy.file, facts))) await folder.remove(copy.file);
+    if (!(await writer.saveFacts(copy.file, facts))) await folder.remove(copy.file);
     report.step('making small pictures', undefined, () => `${counted(shrinker.shrunk(), 'picture')} so far`);
   }
 }
