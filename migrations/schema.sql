@@ -79,7 +79,7 @@ CREATE INDEX copies_unmeasured ON copies (file)
   WHERE (width IS NULL OR width > 240 AND substr(coalesce(small, ''), 1, 4) <> '240:') AND tries < 3
   AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 
--- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
+-- DERIVED from it, for the users that a change touches, in its transaction (src/stores/sql/derive.ts).
 
 CREATE TABLE lists (
   n INTEGER PRIMARY KEY,
@@ -102,7 +102,7 @@ CREATE TABLE words (
 CREATE VIEW words_of_profiles AS SELECT family, value AS word, profiles.id AS id
   FROM profiles CROSS JOIN json_each(words);
 
--- Which record names which address, so that it is known whose answers a copy changes, and when nobody names it any more. It is of no
+-- Which record names which address, so that it is known whose answers a copy changes, and when no record names it any more. It is of no
 -- use while `media` is empty, and complete from then on.
 CREATE TABLE media_names (
   url TEXT NOT NULL,
@@ -119,7 +119,7 @@ CREATE TABLE counts (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0);
 
--- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
+-- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: a subscriber that knows the data as of generation G needs the
 -- rows with G or more.
 CREATE TABLE changes (
   family TEXT NOT NULL,
@@ -157,5 +157,5 @@ CREATE TABLE subscribers (
   generation INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The program adds views that show the members of records as columns, for whoever comes with an SQL tool: microblog_profiles, posts,
+-- The program adds views that show the members of records as columns, for people with an SQL tool: microblog_profiles, posts,
 -- portfolio_profiles and shots (src/stores/sql/shape.ts).

@@ -108,7 +108,7 @@ CREATE INDEX IF NOT EXISTS copies_unmeasured ON copies (file)
   WHERE (width IS NULL OR width > 240 AND substr(coalesce(small, ''), 1, 4) <> '240:') AND tries < 3
   AND substr(file, 66) IN ('jpg', 'png', 'gif', 'webp', 'avif');
 
--- DERIVED from it, for the users whom a change touches, in its transaction (src/stores/sql/derive.ts).
+-- DERIVED from it, for the users that a change touches, in its transaction (src/stores/sql/derive.ts).
 
 CREATE TABLE IF NOT EXISTS lists (
   family text NOT NULL,
@@ -131,7 +131,7 @@ CREATE TABLE IF NOT EXISTS words (
 CREATE OR REPLACE VIEW words_of_profiles AS
   SELECT family, word, id FROM profiles CROSS JOIN json_array_elements_text(words::json) AS each (word);
 
--- Which record names which address, so that it is known whose answers a copy changes, and when nobody names it any more. It is of no
+-- Which record names which address, so that it is known whose answers a copy changes, and when no record names it any more. It is of no
 -- use while `media` is empty, and complete from then on.
 CREATE TABLE IF NOT EXISTS media_names (
   url text COLLATE "C" NOT NULL,
@@ -149,7 +149,7 @@ CREATE TABLE IF NOT EXISTS counts (
 INSERT INTO counts VALUES ('microblog profile', 0), ('post', 0), ('portfolio profile', 0), ('shot', 0)
   ON CONFLICT DO NOTHING;
 
--- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: whoever knows the data as of generation G needs the
+-- Who changed, since what was answered before is gone once it is written over. Each number is the generation that the last change replaced: a subscriber that knows the data as of generation G needs the
 -- rows with G or more.
 CREATE TABLE IF NOT EXISTS changes (
   family text NOT NULL,
@@ -188,7 +188,7 @@ CREATE TABLE IF NOT EXISTS subscribers (
   generation bigint NOT NULL
 );
 
--- The program adds views that show the members of records as columns, for whoever comes with an SQL tool: microblog_profiles, posts,
+-- The program adds views that show the members of records as columns, for people with an SQL tool: microblog_profiles, posts,
 -- portfolio_profiles and shots (src/stores/sql/shape.ts).
 
 -- Roles that may read the items may read the rest.

@@ -1,4 +1,4 @@
-// After a takedown: which hosts do not have it yet. Whoever asks them still sees what was taken down.
+// After a takedown: which hosts do not have it yet. A client that asks them still sees what was taken down.
 import { setTimeout as delay } from 'node:timers/promises';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { openHosts } from './hosts.ts';

@@ -78,9 +78,7 @@ export function createHost(options: HostOptions): Host {
   const lookups = options.createPool(address, where, { connections: LOOKUP_CONNECTIONS, ...lookupLimits });
   const polls = options.createPool(address, where, POLLS);
   const rows: ReadRows = (text, values) => polls.query({ text, ...(values && { values }) });
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  let looking: Promise<void> | undefined;
+  const polling = createPolling(look);
   /** A lookup took too long. */
   let isDoubted = false;
   const host: Host = {
@@ -89,35 +87,22 @@ export function createHost(options: HostOptions): Host {
     query: lookups.query,
     async confirm(generation) {
       // A poll that runs already may have begun before.
-      await look();
-      if (host.up && generation > host.generation) await look();
+      await polling.look();
+      if (host.up && generation > host.generation) await polling.look();
     },
     failed(error) {
       if (isSlow(error)) isDoubted = true;
       if (host.up && !isQueryError(error)) down(error);
     },
-    start: poll,
+    start: polling.start,
     async close() {
-      closed = true;
-      clearTimeout(timer);
+      polling.stop();
       await Promise.all([lookups.close(), polls.close()]);
     },
   };
   return host;
 
-  async function poll(): Promise<void> {
-    await look();
-    if (!closed) timer = setTimeout(poll, POLL_MS).unref();
-  }
-
-  function look(): Promise<void> {
-    looking ??= lookNow().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  }
-
-  async function lookNow(): Promise<void> {
+  async function look(): Promise<void> {
     try {
       const found = await readState(host, rows, options.servedMark);
       if (isDoubted) await rows(PROBE).catch(throwSlow);
@@ -129,18 +114,48 @@ export function createHost(options: HostOptions): Host {
   }
 
   function down(error: unknown): void {
-    if (closed) return;
+    if (polling.hasStopped()) return;
     lookups.reset(error);
     polls.reset(error);
     update({ up: false, fault: error, writable: false, replay: NO_LAG });
   }
 
   function update(changes: Partial<Host>): void {
-    if (closed) return;
+    if (polling.hasStopped()) return;
     const wasUp = host.up;
     Object.assign(host, changes);
     options.onPoll(host, wasUp);
   }
+}
+
+/** Looks at a host four times a second, once at a time. */
+function createPolling(lookNow: () => Promise<void>) {
+  let timer: NodeJS.Timeout | undefined;
+  let hasStopped = false;
+  let looking: Promise<void> | undefined;
+
+  async function start(): Promise<void> {
+    await look();
+    if (!hasStopped) timer = setTimeout(start, POLL_MS).unref();
+  }
+
+  /** The look that goes on, or a new one. */
+  function look(): Promise<void> {
+    looking ??= lookNow().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  return {
+    start,
+    look,
+    stop() {
+      hasStopped = true;
+      clearTimeout(timer);
+    },
+    hasStopped: () => hasStopped,
+  };
 }
 
 type ReadRows = (text: string, values?: string[]) => Promise<TextRow[]>;

@@ -83,7 +83,7 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
 /** A standby may be later than this by the load of its primary. */
 const LATE_SECONDS = 10;
 
-/** While no primary answers, nobody knows whether the standbys have all of it. */
+/** While no primary answers, it is unknown whether the standbys have all of it. */
 function warnOfStandbys(hosts: readonly Host[], newest: number): string | undefined {
   const up = hosts.filter((host) => host.up);
   const isServed = newest > 0 && up.some((host) => isCurrent(host, newest));

@@ -54,7 +54,7 @@ const UNUSABLE = `
   SELECT relnamespace::regnamespace::text FROM pg_class
   WHERE relname = 'vitrine' AND relkind = 'r' AND NOT has_schema_privilege(relnamespace, 'USAGE')`;
 
-/** What somebody else has made where our tables would go: not what belongs to an extension. */
+/** Tables of another program where ours would go: not those that belong to an extension. */
 const OTHER_TABLES = `
   SELECT relname FROM pg_class
   WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')

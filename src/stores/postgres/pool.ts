@@ -79,7 +79,7 @@ export function createReadPool(
   async function run(query: pg.QueryConfig, call: { isOver: boolean }): Promise<TextRow[]> {
     const client = await pool.connect();
     try {
-      // Under load, queries that nobody waits for any more would hold up all others.
+      // Under load, queries whose caller has given up would hold up all others.
       if (call.isOver) return [];
       return await withTimeout(answerWithin, readRows(client, query, cancelAfter));
     } finally {

@@ -175,7 +175,7 @@ export async function openServed(url: string, observe: StoreListener): Promise<R
   return { ...reader, counts: keepLast(async () => await reader.counts()) };
 }
 
-/** A command waits for tables that are locked: nobody sits before it who would ask again. */
+/** A command waits for tables that are locked: it has no client that would ask again. */
 const COMMAND_MS = 60_000;
 
 /** Opens a database for a few lookups; it may be empty. */

@@ -93,13 +93,13 @@ async function startLoad({ client, name }: HostConnection, options: LoadOptions)
   };
 }
 
-/** Whether there is no data yet that servers read, whom the change locks out. Only the owner of a table may change its indexes. */
+/** Whether there is no data yet for servers, which the change locks out. Only the owner of a table may change its indexes. */
 const IS_FIRST = `
   SELECT generation = 0 AND pg_has_role(relowner, 'USAGE') AND NOT EXISTS (SELECT FROM items)
   FROM vitrine CROSS JOIN pg_class WHERE oid = 'items'::regclass`;
 
 // A first import builds the index of ids at its end: filling it in the items' order reads and writes its pages many times.
-// Imports that were refused or killed have left rows in the table that nobody sees.
+// Imports that were refused or killed have left rows in the table that no query sees.
 const BEGIN_FIRST = 'TRUNCATE items; ALTER TABLE items DROP CONSTRAINT items_pkey';
 
 async function finish(

@@ -34,7 +34,7 @@ export async function touchRecords(db: SqlAdapter, kind: KindName, records: stri
 const listEtag = (family: Family, id: string) =>
   `(SELECT min(lists.etag) FROM lists WHERE lists.family = '${family}' AND lists.owner = ${id})`;
 
-/** Also those of whom only something derived is left. */
+/** Also those of which only something derived is left. */
 export const touchEverybody = (db: SqlAdapter, family: Family) =>
   touch(
     db,
@@ -43,11 +43,11 @@ export const touchEverybody = (db: SqlAdapter, family: Family) =>
   );
 
 export interface Derivation {
-  /** Whom to note as changed: all that were touched, or those of them who answer something else. */
+  /** Which users to note as changed: all that were touched, or those of them with other answers. */
   readonly notes: 'touched' | 'different';
   /** Each profile was stored as it is served, by the same expressions. */
   readonly hasProfiles?: boolean;
-  /** Nobody of this family was here before. */
+  /** The family had no user before. */
   readonly isFirst?: boolean;
 }
 
@@ -110,7 +110,7 @@ async function deriveLists(db: SqlAdapter, family: Family): Promise<number> {
   return await db.storeLists(family, await readServedRecord(db, findKind(family, 'item')));
 }
 
-/** What each name answered when it was touched, and what it answers now; the first import is noted by nobody. */
+/** What each name answered when it was touched, and what it answers now. The first import leaves no notes. */
 const noteChanges = (db: SqlAdapter, family: Family, notes: Derivation['notes']) =>
   db.run(`
     INSERT INTO changes (family, user_key, generation, profile, list, username)

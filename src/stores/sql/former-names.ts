@@ -1,6 +1,6 @@
 // The one place where a takedown leaves a name for a while: `changes`, because caches and webhooks purge a user by it.
 //
-// 1. The takedown notes its generation as `erase_before`, in its transaction (`leaveNames`). If nobody is to be told, it erases at once.
+// 1. The takedown notes its generation as `erase_before`, in its transaction (`leaveNames`). Without subscribers, it erases at once.
 // 2. Each subscriber is told, when the command ends (tools/notify/notify.ts). If one is not reached, the names stay for the next command.
 // 3. `eraseNames` deletes the names up to `erase_before`, and notes in `erased_before` how far it has come: changes of earlier generations
 //    lack users from now on. It overwrites the rows in the file, and takes `erase_before` back last, so that a command which ends in
@@ -18,7 +18,7 @@ const IS_FORMER_NAME = `username IS NOT NULL AND (
   SELECT count(*) FROM profiles
   WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) = 0`;
 
-/** After a takedown in the same transaction: names are erased later, or now if nobody is to be told. */
+/** After a takedown in the same transaction: names are erased later, or now if there are no subscribers. */
 export async function leaveNames(db: SqlAdapter, removedUsers: number, isToldFirst: boolean): Promise<void> {
   if (removedUsers === 0 && !(await hasFormerNames(db))) return;
   await db.run('UPDATE vitrine SET erase_before = generation');

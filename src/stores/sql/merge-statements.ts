@@ -18,6 +18,13 @@ export const STAGED_COLUMNS = [
 ] as const;
 export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 
+/** The kind with this number. */
+export function readStagedKind(number: string): KindName {
+  const kind = KIND_NAMES[Number(number)];
+  if (kind === undefined) throw new Error(`no kind has the number ${number}`);
+  return kind;
+}
+
 /** Beside `staged`; each store creates them as temporary tables. */
 export const WORK_TABLES = {
   // `owner_before`: the owner an item had, or a profile's own id; NULL if the record is new.

@@ -3,15 +3,7 @@
 // `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
-import {
-  FAMILIES,
-  type Family,
-  findKind,
-  KIND_NAMES,
-  KINDS,
-  type KindName,
-  perKind,
-} from '../../records/kinds.ts';
+import { FAMILIES, type Family, findKind, KINDS, type KindName, perKind } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { addToCount } from './counts.ts';
 import { derive, readServedRecord, touchRecords } from './derive.ts';
@@ -29,6 +21,7 @@ import {
   COUNT_CHANGED,
   INDEXES,
   type KindStatements,
+  readStagedKind,
   stagedKind,
   statementsFor,
 } from './merge-statements.ts';
@@ -158,8 +151,7 @@ async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promis
 type MisfitRow = [place: string, kindCode: string, id: string, fault: string, other: string, record: string];
 
 function buildMisfit([place, kindCode, id, fault, other, record]: MisfitRow): Misfit {
-  // As it was staged: the place of the kind in KIND_NAMES.
-  const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
+  const about = KINDS[readStagedKind(kindCode)];
   if (fault === 'name' || about.role === 'profile')
     return {
       place: Number(place),

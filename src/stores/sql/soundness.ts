@@ -78,7 +78,7 @@ async function* findWrongBodies(db: Rows): AsyncGenerator<[string, string]> {
   }
 }
 
-/** The family and id of users that a search misses. `misplaced` are those of whom the table has other words than their profile. */
+/** The family and id of users that a search misses. `misplaced` are those with other words in the table than in their profile. */
 async function* findUnsearchable(
   db: Rows,
   misplaced: ReturnType<Rows['rows']>,
