@@ -52,6 +52,11 @@ test('the scale of every command is measured, for users of any number', async ()
   expect(stdout).not.toMatch(/NaN|undefined/);
   for (const row of [
     'import: CPU, memory',
+    'restore',
+    'restore over the same data',
+    'export',
+    'media fetch',
+    'media fetch with nothing new',
     'takedown of one user',
     'migrate from version 1.0: CPU, memory',
     ...(havePostgres ? ['PostgreSQL, takedown of one user: CPU with the server'] : []),

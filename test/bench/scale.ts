@@ -1,5 +1,6 @@
 // `npm run bench -- --only scale`: what each command costs with 10,000, 100,000 and 1,000,000 users, for the guide on capacity.
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   createReadStream,
@@ -13,6 +14,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -22,6 +25,7 @@ import { listOfProfile } from '../../src/stores/sql/merge-statements.ts';
 import { APPLICATION_ID } from '../../src/stores/sqlite/file.ts';
 import { fixture } from '../support/files.ts';
 import { havePostgres, startCluster } from '../support/postgres-rig.ts';
+import { folio } from '../support/records.ts';
 import { execute } from './contenders.ts';
 import { load, type Target } from './load.ts';
 import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './servers.ts';
@@ -29,6 +33,8 @@ import { BUILT, cpuTime, pageIn, type Server, startScaled, stop } from './server
 const LOAD_SECONDS = 3;
 /** A user has about 28 published files, and each takes CPU and a block of the disk. */
 const MOST_PUBLISHED = 30_000;
+/** A picture takes about 5 ms of CPU. */
+const MOST_FETCHED = 20_000;
 const OLDEST_SCHEMA = 4;
 
 /** The cells of a row, by its name. */
@@ -95,11 +101,17 @@ async function measureSize(folder: string, users: number): Promise<Column> {
   column.set('count', shown(await run('count')));
   const copy = join(folder, 'copy.db');
   column.set('snapshot', shown(await run('snapshot', copy)));
+  await measureRestore(column, folder, copy);
   rmSync(copy);
+  column.set('export', shown(await run('export', join(folder, 'export.ndjson'))));
+  rmSync(join(folder, 'export.ndjson'));
   column.set('check', shown(await run('check')));
   column.set('takedown of one user', shown(await run('takedown', '--family', 'portfolio', user)));
   await measureServing(column, database);
-  if (users <= 100_000) await measurePublishing(column, `${folder}-publishing`, users);
+  if (users <= 100_000) {
+    await measurePublishing(column, `${folder}-publishing`, users);
+    await measurePictures(column, `${folder}-pictures`, users);
+  }
   column.set('migrate --compact', shown(await run('migrate', '--compact')));
   await measureMigration(column, `${folder}-old`, database);
   if (havePostgres)
@@ -110,6 +122,52 @@ async function measureSize(folder: string, users: number): Promise<Column> {
       'takedown of one user: CPU with the server': ['takedown', '--family', 'portfolio', user],
     });
   return column;
+}
+
+/** In place of nothing, and of the same data. */
+async function measureRestore(column: Column, folder: string, snapshot: string): Promise<void> {
+  const restored = join(folder, 'restored.db');
+  const restore = () => measure(folder, ['--database-url', restored, 'restore', snapshot], {});
+  column.set('restore', shown(await restore()));
+  column.set('restore over the same data', shown(await restore()));
+  for (const end of ['', '-wal', '-shm']) rmSync(`${restored}${end}`, { force: true });
+}
+
+/** Each user has a picture of 7 KB on this machine, from which copies of several sizes are made. */
+async function measurePictures(column: Column, folder: string, users: number): Promise<void> {
+  const fetched = Math.min(users, MOST_FETCHED);
+  const note = fetched < users ? `${fetched.toLocaleString('en')} pictures: ` : '';
+  const picture = await makePicture();
+  // Bytes behind its end make each another file.
+  const site = createServer(({ url }, response) =>
+    response.end(Buffer.concat([picture, Buffer.from(`${url}`)])),
+  );
+  await once(site.listen(0, '127.0.0.1'), 'listening');
+  // A server that listens on a port has an address of this type.
+  const host = `127.0.0.1:${(site.address() as AddressInfo).port}`;
+  mkdirSync(folder);
+  const records = join(folder, 'all.ndjson');
+  const record = (id: number) =>
+    JSON.stringify(folio(id, `user${id}`, { avatar: `http://${host}/${id}.jpg` }));
+  writeFileSync(records, Array.from({ length: fetched }, (_, index) => `${record(index + 1)}\n`).join(''));
+  const run = (...args: string[]) =>
+    measure(folder, ['--database-url', join(folder, 'site.db'), ...args], {});
+  const fetch = async () =>
+    note + shown(await run('media', 'fetch', '--media-hosts', host, '--rate', '10000'));
+  await run('import', records);
+  column.set('media fetch', await fetch());
+  column.set('media fetch with nothing new', await fetch());
+  site.close();
+  rmSync(folder, { recursive: true });
+}
+
+/** A JPEG of noise, 96 pixels high and wide. */
+async function makePicture(): Promise<Buffer> {
+  const { default: sharp } = await import('sharp');
+  const noise = Buffer.from(Array.from({ length: 96 * 96 * 3 }, (_, index) => (index * 7919) % 251));
+  return await sharp(noise, { raw: { width: 96, height: 96, channels: 3 } })
+    .jpeg()
+    .toBuffer();
 }
 
 async function measurePublishing(column: Column, folder: string, users: number): Promise<void> {
@@ -207,7 +265,7 @@ async function measure(folder: string, args: readonly string[], env: Record<stri
     const stderr = await new Promise<string>((resolve, reject) => {
       const { pid } = execFile(
         process.execPath,
-        ['--import', TELL, BUILT, name, flag, url, ...others],
+        ['--import', TELL, BUILT, name, ...others, flag, url],
         { env: { ...process.env, ...env }, maxBuffer: 1 << 28 },
         (error, _, text) => (error ? reject(error) : resolve(text)),
       );
