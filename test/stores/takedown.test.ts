@@ -1,9 +1,8 @@
-// Takedowns: what was taken down does not come back by a mirror or from another database, and leaves no name behind.
-// Imports after it are in fixtures/cases/takedown.txt.
+// Takedowns: what was taken down does not come back by a mirror or from another database. Imports after it are in
+// fixtures/cases/takedown.txt, and the bytes that are left in files in sqlite/traces.test.ts.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
 import { databaseOf, newDatabase, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
@@ -151,21 +150,6 @@ describe(`takedowns in ${storeName()}`, () => {
     expect((await load.finish())?.['portfolio profile']).toMatchObject({ new: 0, takenDown: 1 });
     await writer.close();
     expect(await idsIn(url)).toEqual(OTHERS);
-  });
-
-  test('no trace of the user is left in any file', async () => {
-    const url = await loaded();
-    if (isPostgresUrl(url)) return;
-    // Earlier versions of a record leave copies in free space.
-    await importing(url, ndjson(folio(7, 'Zarathustra', { bio: 'x'.repeat(9000) }), shot(71, 7)));
-    await importing(url, ndjson(folio(7, 'Zarathustra', { bio: 'short' })));
-    const traces = ['arathustra', 'thus spoke', 'unique title of hers'];
-    expect(filesWith(dirname(url), ...traces)).toContain('site.db arathustra');
-    await takedown(url, '--family', 'portfolio', 'zarathustra');
-    await takedown(url, '--family', 'microblog', 'zarathustra');
-    await done(['snapshot', '--database-url', url, join(dirname(url), 'copy.db')]);
-    await importing(url, ndjson(...RECORDS));
-    expect(filesWith(dirname(url), ...traces)).toEqual([]);
   });
 });
 

@@ -1,6 +1,9 @@
 // Databases of the tests, in the kind of store that is under test.
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import Database from 'better-sqlite3';
+import pg from 'pg';
+import { isPostgresUrl } from '../../src/config/database-url.ts';
 import { type ImportOptions, importFiles } from '../../src/import/import.ts';
 import { openWriter } from '../../src/stores/open.ts';
 import { ndjson, tempFolder } from './files.ts';
@@ -51,4 +54,18 @@ export async function databaseOf(...sources: (string | object)[]): Promise<strin
   const records = sources.filter((source) => typeof source === 'object');
   await importInto(url, records.length > 0 ? [...files, '-'] : files, ndjson(...records));
   return url;
+}
+
+/** The rows that a database has, whatever reads them. */
+export async function select(url: string, sql: string): Promise<unknown[][]> {
+  if (!isPostgresUrl(url)) {
+    const db = new Database(url, { readonly: true });
+    const rows = db.prepare<[], unknown[]>(sql).raw().all();
+    db.close();
+    return rows;
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query({ text: sql, rowMode: 'array' }).finally(() => client.end());
+  return rows;
 }

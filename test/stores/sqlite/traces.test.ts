@@ -7,6 +7,7 @@ import { openWriter } from '../../../src/stores/open.ts';
 import { findGap } from '../../../src/stores/sqlite/gaps.ts';
 import { importInto } from '../../support/database.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
+import { folio } from '../../support/records.ts';
 import { done } from '../../support/run.ts';
 import { countTraces, createRandom, namesOf, people } from './traces.ts';
 
@@ -55,6 +56,16 @@ test('no byte of users who were taken down is left, also where rows were moved',
   }
   // Otherwise this would show nothing.
   expect(moved).toBeGreaterThan(0);
+});
+
+test('nothing is left in free pages, where a record was longer before', async () => {
+  const path = join(tempFolder(), 'site.db');
+  const [name = ''] = namesOf(1);
+  for (const bio of [`${name} `.repeat(1000), name])
+    await importInto(path, ['-'], ndjson(folio(1, name, { bio }), folio(2, 'bob')));
+  expect(countTraces(path, [1])).toBeGreaterThan(0);
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', name]);
+  expect(countTraces(path, [1])).toBe(0);
 });
 
 const MARK = 'a mark in a gap';
