@@ -24,6 +24,16 @@ interface OpenArray {
   readonly path: string;
 }
 
+/**
+ * | it is | shown by | and goes on when |
+ * |---|---|---|
+ * | between values | `#depth` is 0 | a bracket begins a value or the outermost array, or ends an array; anything else begins junk |
+ * | in a value | `#depth` > 0 | its last bracket closes, which is a record; or a bracket in it opens a list of records |
+ * | in junk | `#isJunk` | a comma, a bracket or the end of the line comes |
+ *
+ * `#arrays` are the arrays of records that are open. In a list that is a member of an object, it is between values. When the list
+ * ends, it is in that object again, at the `depth` that the list began at, and passes over the rest (`#hadList`).
+ */
 export class JsonReader implements RecordReader {
   readonly #lists: readonly string[];
   readonly #arrays: OpenArray[] = [];

@@ -4,14 +4,8 @@
 import type { Registry } from '@prometheus-io/client';
 import { VERSION } from '../../config/package-files.ts';
 import type { Counts, HostState } from '../../stores/reader.ts';
-import {
-  DURATION,
-  durationSamples,
-  type Metric,
-  type MetricsSources,
-  requestSamples,
-  type Sample,
-} from './metric.ts';
+import type { Metric, MetricsSources, Sample } from './metric.ts';
+import { DURATION, durationSamples, requestSamples } from './request-samples.ts';
 
 export const METRICS: readonly Metric[] = [
   {

@@ -6,7 +6,7 @@ import type { Observation, ResponseEvent } from '../../api/http/observations.ts'
 import type { Config } from '../../config/settings.ts';
 import { StoreError } from '../../stores/errors.ts';
 import { type Clients, createClients } from '../edge/clients.ts';
-import { createCounts } from './metric.ts';
+import { createCounts } from './request-counts.ts';
 
 const CONNECTIONS_REFUSED =
   'connections closed, idle ones first: as many are open as MAX_CONNECTIONS, memory and the file limit allow';
