@@ -6,7 +6,7 @@ import { newDatabase, useStore } from '../support/database.ts';
 import { ROOT } from '../support/files.ts';
 import { type Cluster, havePostgres, startCluster } from '../support/postgres-rig.ts';
 
-const QUICK = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['**/*.slow.test.ts'] });
+const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/stores/on-postgres.slow.test.ts'] });
 
 if (havePostgres) {
   let cluster: Cluster;
@@ -15,7 +15,7 @@ if (havePostgres) {
   });
   afterAll(() => cluster.remove());
   useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
-  for (const file of QUICK) {
+  for (const file of FILES) {
     const text = readFileSync(join(ROOT, file), 'utf8');
     // Other schemas and variants would be those of all files.
     if (/\{storeName\(\)\}/.test(text) && !/support\/more-/.test(text)) await import(join(ROOT, file));

@@ -2,7 +2,6 @@
 
 import { spawnSync } from 'node:child_process';
 import {
-  copyFileSync,
   cpSync,
   existsSync,
   linkSync,
@@ -10,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,7 +16,7 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
@@ -27,54 +25,33 @@ import { readConfig } from '../../../src/config/config.ts';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';
 import { openAnswers } from '../../../src/tools/publish/answers.ts';
-import type { ManifestEntry } from '../../../src/tools/publish/manifest.ts';
 import { runPublish } from '../../../src/tools/publish/publish.ts';
 import type { PublishOptions } from '../../../src/tools/publish/run.ts';
 import type { SitePart } from '../../../src/tools/publish/targets.ts';
 import { openSite } from '../../../src/tools/publish/tree.ts';
 import { VARIANT_NAMES, VARIANTS } from '../../../src/variants.ts';
-import { addRecords, databaseOf, storeName } from '../../support/database.ts';
-import {
-  loadedFirst,
-  ndjson,
-  plainFolder,
-  ROOT,
-  readLines,
-  tempFile,
-  tempFolder,
-} from '../../support/files.ts';
+import { addRecords, storeName } from '../../support/database.ts';
+import { loadedFirst, ndjson, plainFolder, ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { ask, json } from '../../support/http.ts';
 import { change, executeSql, saveOriginals } from '../../support/importing.ts';
 import { MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { jpeg, sha256 } from '../../support/pictures.ts';
-import { blog, folio, post, shot } from '../../support/records.ts';
+import { blog, folio, post } from '../../support/records.ts';
 import { done, run, spawned } from '../../support/run.ts';
 import { serveHere } from '../../support/serve-here.ts';
+import {
+  COPY,
+  createSite,
+  entriesOf,
+  fileOf,
+  filesOf,
+  OLD_PICTURE,
+  PEOPLE,
+  PICTURE,
+  type TestSite,
+} from './published-site.ts';
 
 const BRIEFLY = 'max-age=5, stale-while-revalidate=0';
-
-const PICTURE = 'https://pictures.example/ada.jpg';
-const COPY = `${sha256('a picture')}.jpg`;
-const OLD_PICTURE = 'https://pictures.example/old.jpg';
-/** Two pages of older ones. */
-const ITEMS = Array.from({ length: 30 }, (_, at) => at + 1);
-const PEOPLE = [
-  blog(1, 'Ada', { name: 'Ada' }),
-  blog(2, 'zoë', { name: 'Zoë' }),
-  blog(3, 'x'.repeat(255)),
-  ...ITEMS.map((id) =>
-    post(id, 1, {
-      post_details: 'A text of some length. '.repeat(10),
-      photo: id === 3 ? OLD_PICTURE : '',
-    }),
-  ),
-  folio(1, 'ada', { avatar: PICTURE }),
-  shot(1, 1),
-];
-
-const entriesOf = (folder: string) =>
-  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as ManifestEntry);
-const fileOf = (folder: string, path: string) => join(folder, 'current/files', path);
 
 /** The inode and time of each file, by path. */
 const stateOf = (folder: string) =>
@@ -90,41 +67,6 @@ const changed = (before: Record<string, string>, after: Record<string, string>) 
 
 /** Most of a run's time goes into pages: tests of other things leave them out. */
 const NO_PAGES = ['--without', 'pages'];
-
-async function createSite(records: object[] = PEOPLE, always: readonly string[] = []) {
-  const database = await databaseOf(...records);
-  const folder = join(plainFolder(), 'site');
-  const mediaDir = tempFolder();
-  const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
-  const publish = async (...args: string[]) => {
-    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...always, ...args], { env });
-    return { ...ran, ...json({ body: ran.stdout }) };
-  };
-  return {
-    database,
-    mediaDir,
-    folder,
-    env,
-    publish,
-    snapshot: join(tempFolder(), 'snapshot.db'),
-    load: (...added: object[]) => addRecords(database, ...added),
-    command: (...args: string[]) => done(args, { env }),
-  };
-}
-
-type TestSite = Awaited<ReturnType<typeof createSite>>;
-
-/** The hash of each file, by path. */
-const filesOf = (folder: string) =>
-  Object.fromEntries(
-    readdirSync(join(folder, 'current/files'), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => join(parentPath, name))
-      .map((path) => [
-        relative(realpathSync(join(folder, 'current/files')), realpathSync(path)),
-        sha256(readFileSync(path)),
-      ]),
-  );
 
 describe(`published from ${storeName()}`, () => {
   test('publishes what the server answers, with a manifest of it', async () => {
@@ -205,98 +147,6 @@ describe(`published from ${storeName()}`, () => {
     expect(files.filter((file) => /vanishing/i.test(readFileSync(file, 'latin1')))).toEqual([]);
     expect(left.filter((path) => path.endsWith('zo%C3%AB.json')).length).toBeGreaterThan(0);
     expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', 'nginx.lock']);
-  });
-
-  /** What happens between two runs; what happens at once is of different users. */
-  const EVENTS: readonly [string, (site: TestSite) => Promise<unknown>][] = [
-    [
-      'a picture is measured, which changes no record, and an old item changes',
-      async ({ database, load }) => {
-        const facts = { width: 800, height: 600, color: 'aabbcc', small: [{ width: 480 }] };
-        await change(database, (writer) => writer.saveFacts(COPY, facts));
-        await load(post(1, 1, { post_details: 'Another text' }));
-      },
-    ],
-    [
-      'a copy is linked that only an old item names',
-      async ({ database, mediaDir }) => {
-        const copy = putCopy(mediaDir, 'an old picture');
-        await saveOriginals(database, [{ url: OLD_PICTURE, file: copy, bytes: 14, reason: null }]);
-        await change(database, (writer) => writer.relink(MEDIA_URL));
-      },
-    ],
-    [
-      'a profile changes, and a user is renamed',
-      ({ load }) => load(blog(1, 'Ada', { name: 'Ada the Second' }), folio(1, 'Bob')),
-    ],
-    [
-      'an item is added, and a user changes the spelling',
-      ({ load }) => load(post(99, 1, { date: '2030-01-01 00:00:00' }), blog(2, 'ZOË')),
-    ],
-    [
-      'an old item and a user are taken down',
-      async ({ command }) => {
-        await command('takedown', '--family', 'microblog', '--item', '2');
-        await command('takedown', '--family', 'portfolio', 'bob');
-      },
-    ],
-    ['users swap names', ({ load }) => load(blog(1, 'ZOË'), blog(2, 'Ada'))],
-    [
-      'a name becomes too long, and a user is added',
-      ({ load }) => load(blog(2, 'y'.repeat(250)), blog(4, 'ab'), post(200, 4)),
-    ],
-    [
-      'a name becomes short, and a user is removed',
-      async ({ load, command }) => {
-        await load(blog(2, 'Eve'));
-        await command('remove', '--family', 'microblog', 'ab');
-      },
-    ],
-    [
-      'everybody else is removed',
-      ({ command }) =>
-        command(
-          'import',
-          tempFile('one.ndjson', ndjson(blog(1, 'Ada'), post(1, 1))),
-          '--replace',
-          '--max-removed',
-          '100%',
-        ),
-    ],
-  ];
-  const ON_SQLITE: typeof EVENTS = [
-    ['a base URL changes', async ({ env }) => void Object.assign(env, { BASE_URL_A: '/elsewhere' })],
-    ['the look changes', async ({ env }) => void Object.assign(env, { ACCENT: '#800000', SITE_NAME: 'Us' })],
-    ['pages go', async ({ env }) => void Object.assign(env, { EXPLORER: 'off' })],
-    ['a snapshot is restored', ({ command, snapshot }) => command('restore', snapshot)],
-    [
-      'an older file takes its place, and is imported into',
-      async ({ load, database, snapshot }) => {
-        await load(blog(1, 'Ada', { name: 'Lost' }));
-        for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true });
-        copyFileSync(snapshot, database);
-        await load(blog(9, 'late'));
-      },
-    ],
-  ];
-  test('a second run makes what a first one makes, whatever happened in between', async () => {
-    const site = await createSite();
-    const { folder, publish, env, database, mediaDir } = site;
-    env.MEDIA_URL = MEDIA_URL;
-    // Of what lacks its file, everything is looked at again.
-    putCopy(mediaDir, 'a picture');
-    await saveOriginals(database, [{ url: PICTURE, file: COPY, bytes: 9, reason: null }]);
-    expect(await change(database, (writer) => writer.relink(MEDIA_URL))).toBe(1);
-    await publish();
-    if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
-    for (const [what, happen] of [...EVENTS, ...(storeName() === 'SQLite' ? ON_SQLITE : [])]) {
-      await happen(site);
-      expect((await publish()).code, what).toBe(0);
-      const other = join(plainFolder(), 'site');
-      await done(['publish', other, '--for', 'nginx'], { env });
-      expect(filesOf(folder), what).toEqual(filesOf(other));
-      expect(entriesOf(folder), what).toEqual(entriesOf(other));
-    }
   });
 });
 
