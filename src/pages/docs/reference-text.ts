@@ -50,7 +50,7 @@ export function referenceText(config: Config, document: ApiDocument): string {
   return withRoot(text, root);
 }
 
-/** Whoever reads the text elsewhere needs full addresses. */
+/** The text is read elsewhere, where only full addresses lead here. */
 const withRoot = (text: string, root: string) => text.replace(/\]\((?=docs|openapi)/g, `](${root}`);
 
 const partText = ({ id, title, text, rows = [], operation }: ReferencePart) =>

@@ -153,6 +153,14 @@ describeInBrowser('the API reference', (eye) => {
     expect(await article.locator('.result').isVisible()).toBe(false);
   });
 
+  test('printed, each choice names only what is shown', async () => {
+    const page = await open();
+    await page.emulateMedia({ media: 'print' });
+    const article = page.locator('#getItemsB');
+    expect(await article.locator('.tabs > label:visible').allInnerTexts()).toEqual(['curl', '200']);
+    expect(await article.getByRole('button', { name: 'Copy' }).locator('visible=true').count()).toBe(0);
+  });
+
   test('each member of a body and each error can be linked to', async () => {
     const page = await open({}, `${server.url}/docs#Shot.price_item`);
     expect(await page.locator('tr:target').innerText()).toContain('price_item');
