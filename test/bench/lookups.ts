@@ -124,7 +124,7 @@ async function startPages(contenders: Contenders) {
       target: { ...lookups(users, '&post=true'), gzip: true },
     },
     row('page of a person with 15 items', page, 19),
-    row('page of an item', { ...page, addresses: await contenders.itemPages() }, 7.5),
+    row('page of an item', { ...page, addresses: await contenders.itemPages() }, 15),
     row('page of the directory, 50 people', { before: '/people/a?after=user', users }, 19),
     { ...row('page of a person, 304 Not Modified', { ...page, users: known, etags }, 3), status: 304 },
   ];
