@@ -94,6 +94,12 @@ test('an item of an ISO date is kept under the date in UTC', () => {
   expect(raw.date).toBe('2026-03-01T00:30:00+02:00');
 });
 
+test('an ISO date of the last year of four digits is kept, and none that is later in UTC', () => {
+  const dateOf = (date: string) => row({ id: '1', user: '2', date }).date;
+  expect(dateOf('9999-12-31T23:59:59Z')).toBe('9999-12-31 23:59:59');
+  expect(() => dateOf('9999-12-31T23:59:59-01:00')).toThrow('date');
+});
+
 const withText = (post_details: string) => ({ ...SAMPLES.post, post_details });
 
 /** Those that were not given are empty, `0` or a date of zeros. */
