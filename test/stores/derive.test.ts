@@ -52,6 +52,7 @@ describe(`derived data in ${storeName()}`, () => {
     [`UPDATE profiles SET served = '{}' WHERE id = 1`, { profile: true, list: false }],
     [`UPDATE lists SET etag = '"~"' WHERE collection = 'Posts'`, { profile: false, list: true }],
     [`DELETE FROM lists WHERE collection = 'Posts'`, { profile: false, list: true }],
+    [`UPDATE lists SET user_key = 'bob'`, { profile: false, list: true }],
   ])('a repair notes who answered otherwise with the right ETag: %s', async (damage, noted) => {
     const url = await databaseOf(folio(1, 'ada'));
     if (isPostgresUrl(url)) return;

@@ -149,8 +149,13 @@ async function takeOutLists(db: SqlAdapter, wrong: string): Promise<number> {
   const found = new Map<string, readonly [family: string, key: string]>();
   for await (const user of db.rows<[string, string]>(wrong)) found.set(user.join(' '), user);
   for await (const user of findWrongBodies(db)) found.set(user.join(' '), user);
+  // Their own may be filed under another name.
   for (const user of found.values())
-    await db.run('DELETE FROM lists WHERE family = $1 AND user_key = $2', user);
+    await db.run(
+      `DELETE FROM lists WHERE family = $1 AND (user_key = $2 OR owner IN (
+         SELECT id FROM profiles WHERE profiles.family = $1 AND profiles.user_key = $2))`,
+      user,
+    );
   return found.size;
 }
 

@@ -187,15 +187,20 @@ async function replaceContents(db: OpenDatabase, path: string, copyPath: string)
 
 /** After the contents were replaced, so that what fails here is a warning. */
 async function cleanUp(db: OpenDatabase, path: string): Promise<string | undefined> {
+  const warnings = [await removeAddresses(db, path), await eraseTraces(db, path)];
+  return warnings.filter((warning) => warning !== undefined).join('\n') || undefined;
+}
+
+/** The copies of pictures were removed by the takedown: only their addresses are left. */
+async function removeAddresses(db: OpenDatabase, path: string): Promise<string | undefined> {
   try {
-    // The copies of pictures were removed by the takedown: only their addresses are left.
     await removeUnnamed(
       (action) => change(db, path, action),
       () => {},
       () => {},
     );
+    return undefined;
   } catch (error) {
     return `Addresses of removed pictures are left until the next takedown: ${toError(error).message}`;
   }
-  return await eraseTraces(db, path);
 }

@@ -189,6 +189,28 @@ test('names that a takedown has left for caches are erased', async () => {
   expect(readFileSync(path).includes('quidam')).toBe(false);
 });
 
+test('deleted data is erased, also where addresses of pictures cannot be removed', async () => {
+  const path = await live();
+  await done(['takedown', '--database-url', path, '--family', 'microblog', 'cid']);
+  const file = join(tempFolder(), 'without.db');
+  await done(['snapshot', '--database-url', path, file]);
+  executeSql(file, "INSERT INTO media (url, unnamed_since) VALUES ('https://old.example/1.png', 1)");
+  await done(['takedown', '--undo', '--database-url', path, '--family', 'microblog', 'cid']);
+  executeSql(path, "CREATE TRIGGER kept BEFORE DELETE ON media BEGIN SELECT RAISE(ABORT, 'kept'); END");
+  // As earlier versions have left it in the unused space of a page.
+  const bytes = readFileSync(path);
+  bytes.write('quidam', bytes.indexOf(Buffer.alloc(200), 8192) + 100);
+  writeFileSync(path, bytes);
+  const { code, stderr } = await restore(path, file);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(
+      /^Addresses of removed pictures are left until the next takedown: .*: kept\n$/,
+    ),
+  });
+  expect(readFileSync(path).includes('quidam')).toBe(false);
+});
+
 test.each([
   ['with damaged tables', 3 * 8192, 8192],
   ['too damaged to be opened', 100, 2000],
