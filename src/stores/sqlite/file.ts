@@ -123,7 +123,7 @@ function isOfFirstImport(journal: string): boolean {
 
 /** Nothing is lost with what is moved away: another program may have written to the new file by the old log. */
 const foreignLog = (path: string) =>
-  `${path}-wal holds changes to another file, which was at ${path} before: move ${path}-wal and ${path}-shm away.`;
+  `${path}-wal holds changes to another file, which was at ${path} before: move ${path}-wal and ${path}-shm away, and repeat the takedowns since ${path} was made.`;
 
 function pageSize(header: Buffer): number {
   const size = header.readUInt16BE(16);

@@ -187,8 +187,8 @@ function openSound(path: string, before: string | undefined) {
 /** It would bring back what they removed. */
 const lostTakedowns = (path: string) =>
   new StoreError(
-    `${path} lacks takedowns of the file that is served: before a file is put in place, run \`vitrine takedown --from\` ` +
-      'on it with the file that it replaces.',
+    `${path} lacks takedowns of the file that is served: run \`vitrine takedown --from\` on it with the file that it ` +
+      'replaces. If that is gone, repeat the takedowns on this one, then restart the server.',
   );
 
 const isChanged = (before: FileStats, now: FileStats) =>
@@ -234,9 +234,21 @@ function readVersion(file: ServedFile): number {
   const generation = ifReadable(() => servedFile(file)?.reader.version()) ?? file.generation;
   if (generation === file.generation) return file.version;
   file.generation = generation;
+  if (lacksMark(file)) return refuseCopiedOver(file);
   file.mark = ifReadable(() => servedFile(file)?.reader.newestMark()) ?? file.mark;
   file.observe({ type: 'data-changed', message: 'the data changed' });
   return ++file.version;
+}
+
+const lacksMark = (file: ServedFile) =>
+  file.mark !== undefined && ifReadable(() => servedFile(file)?.reader.hasMark(file.mark ?? '')) === false;
+
+/** A backup was copied over the served file, as by `cp`. What was served is gone, and this would bring back who was taken down. */
+function refuseCopiedOver(file: ServedFile): number {
+  servedFile(file)?.reader.close();
+  file.state = { name: 'waiting' };
+  look(file, readStats(file.path));
+  return file.version;
 }
 
 /** Undefined while the file cannot be read: another program may hold it locked, or it may be damaged. */

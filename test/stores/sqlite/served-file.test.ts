@@ -83,7 +83,9 @@ describe.each(Object.entries(OPENERS))('%s refuses', (name, open) => {
     writing.close();
     const restored = tempFile('site.db-wal', log).replace('-wal', '');
     await snapshotDatabase(database, restored);
-    await expect(open(restored)).rejects.toThrow(/site\.db-wal holds changes to another file.* move .* away/);
+    await expect(open(restored)).rejects.toThrow(
+      /site\.db-wal holds changes to another file.* move .* away, and repeat the takedowns/,
+    );
   });
 });
 
@@ -288,7 +290,28 @@ test('a takedown that was made just before the file is replaced is not lost', as
   renameSync(lacking, path);
   await poll(3);
   expect(await has('bea')).toBe(false);
-  expect(events.at(-1)?.message).toMatch(/lacks takedowns of the file that is served/);
+  expect(events.at(-1)?.message).toMatch(
+    /lacks takedowns of .* repeat the takedowns on this one, then restart/,
+  );
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
+  const restarted = await serveHere(path);
+  expect([await restarted.has('ada'), await restarted.has('bea')]).toEqual([true, false]);
+});
+
+test('a file that is copied over the served one is served once it has its takedowns', async () => {
+  const [path, lacking] = [copyOf(database), join(tempFolder(), 'lacking.db')];
+  await snapshotDatabase(path, lacking);
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
+  const before = copyOf(path);
+  const { reader, events, poll, has } = await serveHere(path);
+  writeFileSync(path, readFileSync(lacking));
+  await poll(3);
+  await expect(has('bea')).rejects.toThrow(/lacks takedowns of the file that is served/);
+  const message = expect.stringMatching(/lacks takedowns .* every lookup is answered with 503/);
+  expect([reader.fault(), events]).toEqual([expect.any(String), [{ type: 'data-warning', message }]]);
+  await done(['takedown', '--database-url', path, '--from', before]);
+  await poll();
+  expect([await has('ada'), await has('bea'), reader.fault()]).toEqual([true, false, undefined]);
 });
 
 test('takedowns that cannot be read after a change are those of before', async () => {
@@ -398,7 +421,7 @@ test('a log with commits to an earlier file refuses the new one', async () => {
   renameSync(other, path);
   await poll(3);
   const message = expect.stringMatching(
-    /site\.db-wal holds changes to another file.* move .* away\. The data before stays/,
+    /site\.db-wal holds changes to another file.* move .* away.* The data before stays/,
   );
   expect([await has('cid'), events]).toEqual([true, [{ type: 'data-fault', message }]]);
   killed.close();
