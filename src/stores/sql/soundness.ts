@@ -15,7 +15,8 @@ const OWNERLESS = `
 
 const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
-const REIMPORT = 'import the file of `vitrine export` again';
+/** Not an export of this database, which lacks the fields as well. */
+const REIMPORT = 'import them from their source again';
 
 /** `wrongRows` of both families. */
 async function selectWrong(db: Rows) {

@@ -381,14 +381,21 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
 
   test.each(['items', 'lists'])('a lost table is named, and the advice helps: %s', async (table) => {
     const { database, url } = await loaded();
+    await done(['takedown', '--database-url', url, '--family', 'microblog', 'ada']);
     const reader = await serve(url);
     await cluster.primary.sql(`DROP TABLE ${table} CASCADE`, database);
-    const advice = `has lost tables (${table}): restore it from a backup, or import everything into a new database.`;
+    const advice = `has lost tables (${table}): restore a backup and repeat the takedowns since, or make a new database by \`vitrine takedown --from\` this one and an import of everything.`;
     await until('not ready', async () => (await reasonOf(reader)).endsWith(advice));
     for (const args of [['import', fixture('microblog.ndjson')], ['check']]) {
       const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(advice) });
     }
+    const anew = cluster.url(await cluster.createDatabase());
+    await done(['takedown', '--database-url', anew, '--from', url]);
+    await done(['import', '--database-url', anew, fixture('microblog.ndjson')]);
+    const exported = await done(['export', '--database-url', anew, '-']);
+    expect(exported).toContain('"username":"kasia"');
+    expect(exported).not.toContain('"username":"ada"');
   });
 
   test('a role without SELECT is reported', async () => {
