@@ -1,4 +1,5 @@
 // Connections to PostgreSQL, and for commands: which of the hosts of a URL to connect to.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
@@ -36,14 +37,28 @@ export const clientConfig = (address: PostgresAddress, { host, port }: HostAddre
 function tlsOptions(address: PostgresAddress): pg.ClientConfig['ssl'] {
   const { sslmode } = address;
   if (sslmode === 'disable') return false;
+  const [cert, key] = [readFile(address, 'sslcert'), readFile(address, 'sslkey')];
+  // Otherwise the database would be blamed for it.
+  if (cert !== undefined && key !== undefined && !isPair(cert, key))
+    throw new StoreError(
+      'sslcert and sslkey must name a certificate and its key, in PEM and without a passphrase.',
+    );
   return {
     rejectUnauthorized: sslmode !== 'require',
     ca: readFile(address, 'sslrootcert'),
-    cert: readFile(address, 'sslcert'),
-    key: readFile(address, 'sslkey'),
+    cert,
+    key,
     // With verify-ca, any name will do.
     ...(sslmode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   };
+}
+
+function isPair(cert: string, key: string): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 function readFile(address: PostgresAddress, name: 'sslrootcert' | 'sslcert' | 'sslkey'): string | undefined {
