@@ -91,6 +91,7 @@ function overruledByFiles(name: SettingName): SettingRow | undefined {
     databaseUrl: null,
     purge: null,
     notify: null,
+    notifyFile: null,
     workers: '1',
   };
   const value = values[name];
