@@ -23,7 +23,11 @@ const shim = buildShim(tempFolder());
 const LD_PRELOAD = 'path' in shim ? shim.path : '';
 const site = startPeople();
 
-/** All copies are old enough to be removed, and the database does not know one of them, which a record names. */
+/**
+ * All copies are old enough to be removed, and the database does not know one of them, which a record names. What is served names
+ * it until the repair.
+ */
+const FORGET_COPY = [forgetCopy, 'check --repair'];
 function forgetCopy(folder: string): void {
   executeSql(join(folder, 'site.db'), "DELETE FROM media WHERE url LIKE '%/2.png'");
   for (const name of filesIn(join(folder, 'media'))) utimesSync(join(folder, 'media', name), 0, 0);
@@ -35,7 +39,7 @@ type Pair = readonly [
   other: string,
   refusal?: RegExp,
   from?: string,
-  change?: (folder: string) => void,
+  more?: readonly (string | ((folder: string) => void))[],
 ];
 
 const PAIRS: readonly Pair[] = [
@@ -50,7 +54,7 @@ const PAIRS: readonly Pair[] = [
   ['publish-nginx-again', 'publish-nginx-again', /another run publishes there/],
   ['publish-nginx', 'import-replace'],
   ['mirror', 'mirror', /another mirror is using|is being written by another process; try again/],
-  ['media-fetch', 'media prune --media-dir @media --grace 3600', undefined, 'media-relink', forgetCopy],
+  ['media-fetch', 'media prune --media-dir @media --grace 3600', undefined, 'media-relink', FORGET_COPY],
   ['purge', 'import'],
   ['migrate', 'check', /run `?vitrine migrate/],
   ['migrate', 'import @2.ndjson'],
@@ -61,11 +65,11 @@ const CASES = CHOSEN.map((pair) => [`${pair[0]} beside ${pair[1]}`, pair] as con
 
 test.runIf(LD_PRELOAD !== '').concurrent.each(CASES)(
   '%s',
-  async (_, [one, other, refusal, from = one, change = () => {}]) => {
+  async (_, [one, other, refusal, from = one, more = []]) => {
     const { url } = await site;
     const commands = [one, other];
     const { output } = SCENARIOS.get(one) ?? {};
-    const data = [...(SCENARIOS.get(from)?.data ?? []), change];
+    const data = [...(SCENARIOS.get(from)?.data ?? []), ...more];
     const [base, files, calls] = [tempFolder(), new Set<string>(), [0, 0]];
     const [folder, before] = [join(base, 'now'), join(base, 'before')];
     const database = join(folder, 'site.db');

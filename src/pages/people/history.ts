@@ -87,8 +87,7 @@ export async function readOlder(store: Reader, family: Family, userKey: string, 
     store.historySizes(family, userKey, { from: before, limit: PAGE_SIZE + 1, side: 'newer' }),
   ]);
   if (history === undefined || history.items.length === 0) return undefined;
-  const isSecond = ahead.length <= FIRST_PAGE && countFitting(ahead.toReversed()) >= ahead.length;
-  const newer = isSecond ? undefined : ahead[countBefore(ahead)]?.id;
+  const newer = ahead[countNewer(ahead)]?.id;
   return { ...takePart(history, countOnPage(history.items), newer), newer };
 }
 
@@ -100,16 +99,29 @@ const countOnPage = (items: readonly { id: string }[]) =>
 const countBefore = (items: readonly ItemSize[]) =>
   Math.min(findBorder(items, isPageBorder, 1) ?? PAGE_SIZE, countFitting(items));
 
-/** What pages of older items begin behind, of all the items of a user. */
+/** The place of what the page before begins behind, of the items that are newer than a page; none has it if that is the newest page. */
+function countNewer(ahead: readonly ItemSize[]): number {
+  const isSecond = ahead.length <= FIRST_PAGE && countFitting(ahead.toReversed()) >= ahead.length;
+  return isSecond ? ahead.length : countBefore(ahead);
+}
+
+/**
+ * What pages of older items begin behind, of all the items of a user: those that links to older items lead to, and those that links
+ * back do, which may be others.
+ */
 export function listOlder(items: readonly ItemSize[]): string[] {
-  const found: string[] = [];
-  for (let start = countFitting(items.slice(0, FIRST_PAGE)); start < items.length; ) {
-    // At least one item fits on each page, so there is one before the start of the next.
-    found.push(items[start - 1]?.id as string);
-    const next = items.slice(start, start + PAGE_SIZE + 1);
-    start += Math.min(countOnPage(next), countFitting(next));
+  const lasts = new Set<number>();
+  const add = (last: number) => void (last >= 0 && last < items.length - 1 && lasts.add(last));
+  // At least one item fits on each page.
+  add(countFitting(items.slice(0, FIRST_PAGE)) - 1);
+  // Those that are added on the way have their turn as well.
+  for (const last of lasts) {
+    const behind = items.slice(last + 1, last + PAGE_SIZE + 2);
+    add(last + Math.min(countOnPage(behind), countFitting(behind)));
+    const ahead = items.slice(Math.max(0, last - PAGE_SIZE), last + 1).toReversed();
+    add(last - countNewer(ahead));
   }
-  return found;
+  return [...lasts].sort((one, other) => one - other).flatMap((last) => items[last]?.id ?? []);
 }
 
 /** An item; the ids of those beside it are `behind` and `newer`. */

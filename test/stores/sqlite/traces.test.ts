@@ -7,6 +7,7 @@ import { openWriter } from '../../../src/stores/open.ts';
 import { findGap } from '../../../src/stores/sqlite/gaps.ts';
 import { importInto } from '../../support/database.ts';
 import { copyOf, fixture, ndjson, tempFolder } from '../../support/files.ts';
+import { executeSql } from '../../support/importing.ts';
 import { folio } from '../../support/records.ts';
 import { done } from '../../support/run.ts';
 import { countTraces, createRandom, namesOf, people } from './traces.ts';
@@ -70,26 +71,30 @@ test('nothing is left in free pages, where a record was longer before', async ()
 
 const MARK = 'a mark in a gap';
 
-/** Writes into the gap of a page of the file, as SQLite does when it moves a row; whether it is there. */
-function plantMark(path: string): void {
+/** Writes into each gap of a file, as SQLite does when it moves rows. Tells of each page whether it was written to. */
+function plantMarks(path: string): boolean[] {
   const bytes = readFileSync(path);
-  for (let start = 4096; start < bytes.length; start += 4096) {
-    const [from, to] = findGap(bytes.subarray(start, start + 4096), false);
-    if (to - from < 100) continue;
-    bytes.write(MARK, start + to - MARK.length - 1);
-    writeFileSync(path, bytes);
-    return;
+  const planted: boolean[] = [];
+  for (let start = 0; start < bytes.length; start += 4096) {
+    const [from, to] = findGap(bytes.subarray(start, start + 4096), start === 0);
+    planted.push(to - from >= 100);
+    if (to - from >= 100) bytes.write(MARK, start + to - MARK.length - 1);
   }
+  writeFileSync(path, bytes);
+  return planted;
 }
 
 const hasMark = (path: string) => readFileSync(path).includes(MARK);
 const takeDown = (path: string) =>
   done(['takedown', '--database-url', path, '--family', 'portfolio', 'somebody']);
 
-test('a takedown sweeps the whole file, whatever has written it', async () => {
+test('a takedown sweeps the whole file to its last page, whatever has written it', async () => {
   const path = join(tempFolder(), 'site.db');
   await importInto(path, ['-'], ndjson(...people(USERS, 0, createRandom(1))));
-  plantMark(path);
+  // A new table begins with an empty page, at the end of a file without free ones.
+  executeSql(path, 'VACUUM; CREATE TABLE of_the_operator (note TEXT)');
+  const planted = plantMarks(path);
+  expect([planted.at(-1), planted.filter(Boolean).length > 10]).toEqual([true, true]);
   await takeDown(path);
   expect(hasMark(path)).toBe(false);
 });

@@ -1,5 +1,5 @@
 // `vitrine publish`: a second run makes what a first one makes, whatever happened in between. Every event is published twice.
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { storeName } from '../../support/database.ts';
@@ -12,6 +12,7 @@ import {
   COPY,
   createSite,
   entriesOf,
+  fileOf,
   filesOf,
   OLD_PICTURE,
   PICTURE,
@@ -77,6 +78,14 @@ const EVENTS: readonly [string, (site: TestSite) => Promise<unknown>][] = [
 ];
 const ON_SQLITE: typeof EVENTS = [
   ['a base URL changes', async ({ env }) => void Object.assign(env, { BASE_URL_A: '/elsewhere' })],
+  [
+    'a base URL gets a host of its own',
+    async ({ env }) => void Object.assign(env, { BASE_URL_B: 'https://b.example/b' }),
+  ],
+  [
+    'that host changes',
+    async ({ env }) => void Object.assign(env, { BASE_URL_B: 'https://other.example/b' }),
+  ],
   ['the look changes', async ({ env }) => void Object.assign(env, { ACCENT: '#800000', SITE_NAME: 'Us' })],
   ['pages go', async ({ env }) => void Object.assign(env, { EXPLORER: 'off' })],
   ['a snapshot is restored', ({ command, snapshot }) => command('restore', snapshot)],
@@ -110,5 +119,23 @@ describe(`published again from ${storeName()}`, () => {
       expect(filesOf(folder), what).toEqual(filesOf(other));
       expect(entriesOf(folder), what).toEqual(entriesOf(other));
     }
+  });
+
+  test('of a user with 1,100 items, the links of all pages lead to published ones', async () => {
+    const ids = Array.from({ length: 1100 }, (_, at) => at + 1);
+    const items = ids.map((id) => post(id, 1, { post_details: 'A text of some length. '.repeat(10) }));
+    const { folder, publish } = await createSite([blog(1, 'ada'), ...items], ['--without', 'cards,feeds']);
+    await publish();
+    const files = new Map(entriesOf(folder).map(({ path }) => [path, fileOf(folder, path)]));
+    const linked = [...files].flatMap(([path, file]) => {
+      if (!/^(?:pages|older)\//.test(path)) return [];
+      return [...readFileSync(file, 'utf8').matchAll(/\?before=(\d+)/g)].map(
+        ([, id]) => `older/a/ada_${id}.html`,
+      );
+    });
+    const older = [...files.keys()].filter((path) => /^older\/.*\.html$/.test(path));
+    expect(older.length).toBeGreaterThan(10);
+    expect(new Set(linked)).toEqual(new Set(older));
+    expect([...files.keys()].filter((path) => /^items\/.*\.html$/.test(path)).length).toBe(1100);
   });
 });
