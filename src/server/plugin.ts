@@ -68,7 +68,7 @@ function leaveCorsToApp(app: FastifyInstance, headers: Headers): void {
   });
 }
 
-/** A context that has a plugin of its own does not list what its parents, which are its prototypes, register later. */
+/** Fastify lists for a context what was registered before it was made. The contexts around it, its prototypes, list the rest. */
 function hasCors(app: FastifyInstance): boolean {
   const parent = Object.getPrototypeOf(app);
   return app.hasPlugin('@fastify/cors') || ('hasPlugin' in parent && hasCors(parent));

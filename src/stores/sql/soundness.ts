@@ -128,8 +128,8 @@ function createFault(problem: string, remedy?: string) {
 }
 
 /**
- * Takes out what is wrong, and derives everything anew; how much was wrong. What comes in its place differs from nothing, so those
- * who answered otherwise are noted as changed.
+ * Takes out what is wrong, and derives everything anew; how much was wrong. It is taken out first so that what is derived differs
+ * from it, also under the same ETag: then the users are noted as changed.
  */
 export async function repairAll(db: SqlAdapter): Promise<number> {
   const wrong = await selectWrong(db);
