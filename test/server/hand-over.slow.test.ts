@@ -4,28 +4,30 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
 import { PROGRAM, tempFile } from '../support/files.ts';
-import { freePort } from '../support/free-port.ts';
 import { startNginx, withoutProxy } from '../support/fronts.ts';
 import { ask, type Reply } from '../support/http.ts';
 import { pathOf, skipWithout } from '../support/programs.ts';
 import { KEEPS_SILENT } from '../support/server.ts';
 import { startLoad, until } from '../support/stress.ts';
 
-/** Opens a socket; for each line of its input starts a server that inherits it, and prints the server's process id. */
+/**
+ * Opens a socket and prints its port; for each line of its input starts a server that inherits it, and prints the server's
+ * process id. The system chooses the port: unlike Node, this does not take one with connections that ended a moment ago.
+ */
 const HOLDER = `
 use POSIX; use Socket;
 $SIG{CHLD} = 'IGNORE'; $| = 1; $^F = 100;
-my ($port, @command) = @ARGV;
 socket(my $socket, PF_INET, SOCK_STREAM, 0) or die;
-bind($socket, sockaddr_in($port, INADDR_LOOPBACK)) && listen($socket, 511) or die;
-print "{}\\n";
+bind($socket, sockaddr_in(0, INADDR_LOOPBACK)) && listen($socket, 511) or die;
+my ($port) = sockaddr_in(getsockname($socket));
+print "{\\"port\\":$port}\\n";
 while (<STDIN>) {
   my $pid = fork;
   if ($pid) { print "{\\"pid\\":$pid}\\n"; next }
   open(STDIN, '<', '/dev/null');
   POSIX::dup2(fileno($socket), 3);
   @ENV{'LISTEN_FDS', 'LISTEN_PID'} = (1, $$);
-  exec @command;
+  exec @ARGV;
 }
 `;
 
@@ -37,6 +39,7 @@ afterAll(() => {
 });
 
 interface Line {
+  readonly port?: number;
   readonly pid?: number;
   readonly msg?: string;
   readonly url?: string;
@@ -102,11 +105,10 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
 });
 
 async function startHolder(env: Record<string, string>) {
-  const port = await freePort();
   const program = tempFile('holder.pl', HOLDER);
   const command = [process.execPath, PROGRAM, 'serve', '--samples'];
   // PORT is another one: the socket decides.
-  const child = spawn(pathOf('perl'), [program, String(port), ...command], {
+  const child = spawn(pathOf('perl'), [program, ...command], {
     env: { PATH: process.env.PATH, PORT: '1', ...env },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
@@ -117,9 +119,9 @@ async function startHolder(env: Record<string, string>) {
     if (said.pid !== undefined) servers.add(said.pid);
     lines.push(said);
   });
-  await until('the socket', () => lines.length > 0);
+  const { port } = await until('the socket', () => lines.find((line) => line.port !== undefined));
   return {
-    port,
+    port: port as number,
 
     /** Starts one more server; its process id, once it serves. */
     async start(): Promise<number> {
