@@ -56,6 +56,16 @@ describe('files and functions that are named are there', () => {
     expect(files.flatMap((file) => lost(commentsOf(file)).map((named) => `${file}: ${named}`))).toEqual([]);
   });
 
+  test('tables that a takedown leaves deleted rows in', () => {
+    const schema = readFileSync(join(ROOT, 'migrations/postgres/schema.sql'), 'utf8');
+    const tables = [...schema.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)].map(([, table]) => table);
+    // Hashes, numbers, and where to send changes.
+    const nameless = ['takedown_salts', 'takedowns', 'takedown_marks', 'counts'];
+    const others = [...nameless, 'vitrine', 'generations', 'subscribers'];
+    const [, rewritten = ''] = /`VACUUM \(FULL\) ([\w, ]+)`/.exec(readPage('src/guides/takedown.md')) ?? [];
+    expect([...rewritten.split(', '), ...others].sort()).toEqual(tables.sort());
+  });
+
   test('a name that is lost is found', () => {
     const text =
       '`api/lookup.ts:answerLookup` `routes/lookup.ts` `api/gone.ts` `api/lookup.ts:gone` `gone.ts`';
