@@ -112,6 +112,8 @@ describeInBrowser('the API reference', (eye) => {
 
     await article.getByRole('button', { name: 'Send again with this ETag' }).click();
     await expect.poll(() => article.locator('.status-line strong').innerText()).toBe('304 Not Modified');
+    // A screen reader hears it.
+    await expect.poll(() => article.getByRole('status').textContent()).toBe('304 Not Modified');
     expect(await article.locator('.json').count()).toBe(0);
   });
 

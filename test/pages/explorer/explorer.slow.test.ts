@@ -154,6 +154,7 @@ describeInBrowser('the explorer', (eye) => {
     }
     await page.getByRole('button', { name: 'Send again' }).click();
     await waitForText(page.locator('.status-line'), /304 Not Modified.* 0 B/);
+    await waitForText(page.getByRole('status'), '304 Not Modified');
   });
 
   test('the code is shown in five languages, and all pages remember the chosen one', async () => {

@@ -1,7 +1,7 @@
 // @ts-check
 // The panel of a request, in the explorer and for each operation of the reference: its code, and what came back.
 import { enhanceCode } from './code-tabs.js';
-import { drawRequestLine, drawResponse, drawStatus } from './exchange.js';
+import { describeStatus, drawRequestLine, drawResponse, drawStatus } from './exchange.js';
 import { sendRequest } from './send.js';
 
 /** @typedef {import('./snippets.d.ts').Shown} Shown */
@@ -25,8 +25,11 @@ export function createRequestPanel(places, name, announce, send = sendRequest) {
     updateCode();
   }
 
-  /** Repeats the request with this ETag. @param {string} etag */
-  const revalidate = (etag) => run({ ...shown, headers: { ...shown.headers, 'If-None-Match': etag } });
+  /** Repeats the request with this ETag. Only the panel changes, so it says what came back. @param {string} etag */
+  async function revalidate(etag) {
+    const outcome = await run({ ...shown, headers: { ...shown.headers, 'If-None-Match': etag } });
+    if (outcome !== undefined) announce(describeStatus(outcome));
+  }
 
   /** Undefined if another request took its place. @param {Shown} request @returns {Promise<Outcome | undefined>} */
   async function run(request) {
