@@ -21,8 +21,6 @@ export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: C
 
   return {
     name: siteName,
-    /** On light grounds. */
-    accent: accent?.light ?? OURS.light,
     /** Appends the site name, unless it is the default. */
     titled: (title: string) => (siteName === OUR_NAME ? title : `${title} · ${siteName}`),
     /** A style, script or image in the site's accent. */

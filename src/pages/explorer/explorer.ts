@@ -27,7 +27,6 @@ import {
   typed,
 } from '../page-headers.ts';
 import { addIndexes } from '../people/person-pages.ts';
-import { drawPreviewPicture, PREVIEW_PICTURE } from '../people/preview-picture.ts';
 import { readScript, readWeb, readWebBytes } from '../web-files.ts';
 import { createExplorerPage } from './explorer-page.ts';
 import { drawPicture, samplePicture } from './sample-pictures.ts';
@@ -49,7 +48,7 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
   done,
 ) => {
   const readable = readableHeaders(config);
-  const { paint, accent } = createLook(config);
+  const { paint } = createLook(config);
   serveFile(app, '/embed.js', () => paint(cardScript(config)), { ...readable, ...typed(SCRIPT, AN_HOUR) });
   for (const name of ['embed.d.ts', 'types.d.ts'])
     serveFile(app, `/${name}`, () => readWeb(name), { ...readable, ...typed(TEXT, AN_HOUR) });
@@ -76,8 +75,6 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
     for (const url of ['/icon.svg', '/favicon.ico']) file(url, () => paint(readWeb('icon.svg')), SVG);
     // icon.svg with square corners, drawn with 180 pixels.
     file('/apple-touch-icon.png', () => readWebBytes('apple-touch-icon.png'), 'image/png');
-    const preview = { ...readable, ...typed('image/png', A_DAY) };
-    serveFile(app, `/${PREVIEW_PICTURE}`, () => drawPreviewPicture(accent), preview);
     if (siteLogo !== undefined && 'bytes' in siteLogo)
       serveFile(app, '/logo', () => siteLogo.bytes, {
         ...INERT,

@@ -4,9 +4,7 @@
 import type { Look } from '../look.ts';
 import { type Markup, markup } from '../markup.ts';
 import { type Person, personTitle } from './person.ts';
-import type { PagePlace } from './person-page.ts';
 import type { KnownPictures } from './pictures.ts';
-import { PREVIEW_PICTURE, PREVIEW_SIZE } from './preview-picture.ts';
 
 interface HeadLinks {
   readonly description: string;
@@ -41,31 +39,21 @@ export const linkPreview = (look: Look, { type, title, description, page }: Link
 /** Link previews draw no SVG. */
 const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
 
-/**
- * What a link preview shows: the newest work, or else the cover, in large; or else the avatar; or else a picture of the site, where
- * its address is known.
- */
-export function previewPicture(
-  { mount, look }: Pick<PagePlace, 'mount' | 'look'>,
-  person: Person,
-  pictures?: KnownPictures,
-): Markup {
+/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
+export function previewPicture(person: Person, pictures?: KnownPictures): Markup {
   const work = person.items.find(({ image }) => isDrawn(image));
   const large = work?.image ?? [person.cover].find(isDrawn);
   const shown = large ?? [person.avatar].find(isDrawn);
-  const { origin } = mount.base;
-  const isOfSite = shown === undefined && origin !== undefined;
-  const address = isOfSite ? `${origin}/${PREVIEW_PICTURE}` : shown;
-  const { width, height } = isOfSite ? PREVIEW_SIZE : (pictures?.get(shown ?? '') ?? {});
+  const { width, height } = pictures?.get(shown ?? '') ?? {};
   return markup`${
-    address &&
-    markup`<meta property="og:image" content="${address}">
+    shown &&
+    markup`<meta property="og:image" content="${shown}">
     ${
       width &&
       markup`<meta property="og:image:width" content="${width}">
     <meta property="og:image:height" content="${height}">`
     }
-    <meta property="og:image:alt" content="${isOfSite ? look.name : work?.title || personTitle(person)}">`
+    <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
   }
-    <meta name="twitter:card" content="${large || isOfSite ? 'summary_large_image' : 'summary'}">`;
+    <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
 }
