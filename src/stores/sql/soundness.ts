@@ -1,11 +1,9 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
-import { FAMILIES, type Family } from '../../records/kinds.ts';
-import { searchTags } from '../../records/search-words.ts';
+import { FAMILIES } from '../../records/kinds.ts';
 import { repairCounts, WRONG_COUNTS } from './counts.ts';
 import { deriveEverything, wrongRows } from './derive.ts';
 import { wrongNames } from './media-names.ts';
-import { listWithWords } from './merge-statements.ts';
 import { readBody } from './packing.ts';
 import { countRows, type Rows, type SqlAdapter, type TextRow } from './sql-adapter.ts';
 import { findWrongWords } from './word-statements.ts';
@@ -69,23 +67,15 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
   ].filter((fault) => fault !== undefined);
 }
 
-/** Lists with another body than that of their ETag, or other words than those of their tags: the family and name of the user. */
+/** Lists with another body than that of their ETag: the family and name of the user. */
 async function* findWrongBodies(db: Rows): AsyncGenerator<[string, string]> {
-  type List = [
-    family: Family,
-    key: string,
-    body: string,
-    collection: string,
-    etag: string,
-    words: string | null,
-  ];
-  const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag, words FROM lists`;
-  for await (const [family, key, body, collection, etag, words] of db.rows<List>(lists)) {
+  type List = [family: string, key: string, body: string, collection: string, etag: string];
+  const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag FROM lists`;
+  for await (const [family, key, body, collection, etag] of db.rows<List>(lists)) {
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
-    const list = text.slice(start.length, -1);
-    if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(list) !== etag) yield [family, key];
-    else if (words !== (collection === listWithWords(family) ? searchTags(list) : null)) yield [family, key];
+    if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
+      yield [family, key];
   }
 }
 
