@@ -43,6 +43,8 @@ export interface Outcome {
 
 const GOOD_PATH = '/b/api/username/ada';
 const PAUSE_MS = 500;
+/** As in the image and the printed unit. */
+const AS_SHIPPED = { MALLOC_ARENA_MAX: '2' };
 
 /** Sockets of one process, without those it needs for itself. */
 export function mostSockets(): number {
@@ -58,7 +60,7 @@ export async function attackServer(
   const { env = {}, seconds, answers, patience, socketPath } = options;
   const attack: Attack = ATTACKS[name];
   const clients = options.clients ?? attack.clients;
-  const server = await group.start(() => startServer({ ...env, ADMIN_PORT: '0' }));
+  const server = await group.start(() => startServer({ ...AS_SHIPPED, ...env, ADMIN_PORT: '0' }));
   const target = attack.admin ? adminOf(server) : server;
   const where = socketPath === undefined ? { host: '127.0.0.1', port: server.port } : { socketPath };
   const ask = (agent: Agent | false) => askOnce({ ...where, agent }, patience * 1000);
