@@ -41,5 +41,5 @@ export const command = (context: CommandContext) =>
 const repairShown = (url: string, { stderr }: CommandContext) =>
   showSteps(stderr, (onStep) => {
     onStep('repairing');
-    return repairDatabase(url);
+    return repairDatabase(url, onStep);
   });

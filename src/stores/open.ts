@@ -85,9 +85,9 @@ export const findHostsBehind = async (url: string): Promise<readonly string[]> =
   isPostgresUrl(url) ? (await import('./postgres/find-behind.ts')).findBehind(url) : [];
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
-export async function repairDatabase(url: string): Promise<number> {
+export async function repairDatabase(url: string, onStep = noStep): Promise<number> {
   await using writer = await openWriter(url, { mustExist: true });
-  return await writer.repair();
+  return await writer.repair({ onStep });
 }
 
 /** Writes a snapshot to a file; with `keep` to a folder that keeps this number of them. */

@@ -11,6 +11,7 @@ import {
   readGeneration,
   readPending,
 } from './sql/changes.ts';
+import type { DeriveOptions } from './sql/derive.ts';
 import { type FetchEnd, finishFetch } from './sql/fetches.ts';
 import { eraseNames, keepsNames, leaveNames } from './sql/former-names.ts';
 import type { Load, LoadOptions, LoadOutcome } from './sql/load.ts';
@@ -66,7 +67,8 @@ export function createWriter(access: StoreAccess) {
     remove: (family: Family, userKey: string) =>
       change(withNewGeneration((db) => removeUser(db, family, userKey), isDefined)),
     /** Rebuilds the lists and ETags that do not match the items and records. Returns how many there were. */
-    repair: () => change(withNewGeneration(repairAll, isPositive)),
+    repair: (options?: DeriveOptions) =>
+      change(withNewGeneration((db) => repairAll(db, options), isPositive)),
     ...takedownChanges(store),
     ...mediaChanges(change),
     ...deliveries(store),

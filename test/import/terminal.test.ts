@@ -9,7 +9,7 @@ import { createReport } from '../../src/import/terminal.ts';
 import { openArchive, openWriter } from '../../src/stores/open.ts';
 import { databaseOf, importInto } from '../support/database.ts';
 import { fixture, tempFolder } from '../support/files.ts';
-import { newPath } from '../support/importing.ts';
+import { executeSql, newPath } from '../support/importing.ts';
 import { done, processWith } from '../support/run.ts';
 
 test('off a terminal, a step is shown once nothing was shown for ten seconds', () => {
@@ -105,7 +105,11 @@ test('with --json progress is shown, and with --quiet it is not', async () => {
 });
 
 test.each([
-  ['check', ['--repair'], /repairing .*checking the file /s],
+  [
+    'check',
+    ['--repair'],
+    /repairing .*comparing compressed answers .*deriving profiles and lists .*checking the file /s,
+  ],
   ['check', [], /checking the file .*checking owners .*checking lists .*checking names /s],
   [
     'publish',
@@ -137,6 +141,13 @@ async function shown(args: readonly string[], environment: Record<string, string
   expect(await runProgram({ ...processWith(environment, [], []), stderr }, args)).toBe(0);
   return lines.flatMap((line) => /^\r(.*) …/.exec(line)?.[1] ?? []);
 }
+
+test('a migration names its steps', async () => {
+  const url = await databaseOf(fixture('portfolio.ndjson'));
+  executeSql(url, 'PRAGMA user_version = 17');
+  const steps = (await shown(['migrate', '--database-url', url])).join();
+  expect(steps).toMatch(/^tables,records,deriving words of names,deriving profiles and lists,/);
+});
 
 test('media prune names its steps', async () => {
   const url = await databaseOf(fixture('portfolio.ndjson'));

@@ -87,10 +87,16 @@ async function makeAnew(url: string) {
   return await contents(anew);
 }
 
+/** A repair notes the names of misfiled lists, also where these are equal to those that come in their place. */
+const LISTS = `
+  SELECT family, user_key, body, etag, CASE WHEN NOT EXISTS (
+    SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner AND profiles.user_key = lists.user_key
+  ) THEN 'misfiled' END AS misfiled FROM lists ORDER BY collection`;
+
 interface Answers {
   readonly profile: string;
   readonly list: string;
-  /** What pages show beside: older items, and the sizes and colours of copies. */
+  /** What pages show beside: older items, and the sizes and colours of copies. Records as well, since another address may be of the same copy. */
   readonly others: string;
 }
 
@@ -113,38 +119,41 @@ async function readAnswers(url: string): Promise<Map<string, Answers>> {
     const family = 'totalPost' in record || 'user' in record ? 'microblog' : 'portfolio';
     const owner = `${family} ${record.user ?? record.user_id ?? record.id}`;
     const copies = (line.match(/\d{64}\.png/g) ?? []).map((file) => facts.get(file) ?? '');
-    const names = records[nr]?.includes(linked) ? 'linked' : '';
-    served.set(owner, [...(served.get(owner) ?? []), line, ...copies, names]);
+    const original = records[nr] ?? '';
+    const names = original.includes(linked) ? 'linked' : '';
+    served.set(owner, [...(served.get(owner) ?? []), line, original, ...copies, names]);
   }
   const lists = new Map<string, string>();
-  for (const { family, user_key, body, etag } of await execute(
-    url,
-    'SELECT family, user_key, body, etag FROM lists ORDER BY collection',
-  ))
-    lists.set(`${family} ${user_key}`, `${lists.get(`${family} ${user_key}`) ?? ''}${readable(body)}${etag}`);
+  for (const { family, user_key, body, etag, misfiled } of await execute(url, LISTS)) {
+    const before = lists.get(`${family} ${user_key}`) ?? '';
+    lists.set(`${family} ${user_key}`, `${before}${readable(body)}${etag} ${misfiled ?? ''}`);
+  }
   const profiles = await execute(
     url,
     'SELECT family, user_key, id, etag, coalesce(served, record) AS text FROM profiles',
   );
-  return new Map(
-    profiles.map(({ family, user_key, id, etag, text }) => [
-      `${family} ${user_key}`,
-      {
-        profile: `${etag} ${text}`,
-        list: lists.get(`${family} ${user_key}`) ?? '',
-        others: (served.get(`${family} ${id}`) ?? []).join('\n'),
-      },
-    ]),
-  );
+  const answers = new Map<string, Answers>();
+  // A list may be filed under a name that no profile has.
+  for (const [name, list] of lists) answers.set(name, { ...NO_ANSWERS, list });
+  for (const { family, user_key, id, etag, text } of profiles) {
+    const name = `${family} ${user_key}`;
+    answers.set(name, {
+      profile: `${etag} ${text}`,
+      list: lists.get(name) ?? '',
+      others: (served.get(`${family} ${id}`) ?? []).join('\n'),
+    });
+  }
+  return answers;
 }
+
+const NO_ANSWERS: Answers = { profile: '', list: '', others: '' };
 
 /** The names with other answers, and what of them is another. */
 function compareAnswers(before: Map<string, Answers>, after: Map<string, Answers>): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((name) => {
-    const [one, other] = [before.get(name), after.get(name)];
-    if (one?.profile === other?.profile && one?.list === other?.list && one?.others === other?.others)
-      return [];
-    return `${name}${one?.profile !== other?.profile ? ' profile' : ''}${one?.list !== other?.list ? ' list' : ''}`;
+    const [one, other] = [before.get(name) ?? NO_ANSWERS, after.get(name) ?? NO_ANSWERS];
+    if (one.profile === other.profile && one.list === other.list && one.others === other.others) return [];
+    return `${name}${one.profile !== other.profile ? ' profile' : ''}${one.list !== other.list ? ' list' : ''}`;
   });
 }
 
@@ -256,7 +265,13 @@ async function takedownsOf(
   return await archive.takedowns();
 }
 
-const DAMAGES = [
+/** The lists of all users have the names of others, in a ring of those that are there. */
+const ROTATE_LISTS = [
+  'UPDATE lists SET user_key = CAST(owner AS text)',
+  `UPDATE lists SET user_key = coalesce(
+     (SELECT user_key FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner % 4 + 1), user_key)`,
+];
+const DAMAGES: readonly (string | readonly string[])[] = [
   `UPDATE profiles SET etag = '"other"' WHERE id = 1`,
   `UPDATE profiles SET served = replace(record, 'a', 'b') WHERE id = 2`,
   `UPDATE lists SET etag = '"~"' WHERE owner = 1 AND collection = 'posts'`,
@@ -267,14 +282,22 @@ const DAMAGES = [
   "UPDATE profiles SET words = '[]' WHERE id = 2",
   'DELETE FROM media_names WHERE id = 1',
   'UPDATE counts SET number = 77',
+  ROTATE_LISTS,
+  'UPDATE lists SET owner = owner + 10 WHERE owner = 1',
 ];
-const repair: fc.Arbitrary<Step> = fc.subarray(DAMAGES, { maxLength: 3 }).map((damages) => ({
-  damage: async (url) => {
-    for (const damage of damages) await execute(url, damage);
-  },
-  run: (writer) => writer.repair(),
-  [fc.toStringMethod]: () => `repair ${fc.stringify(damages)}`,
-}));
+/** Also in portions of so few users that names are handed over between them. */
+const repair: fc.Arbitrary<Step> = fc
+  .record({
+    damages: fc.subarray([...DAMAGES], { maxLength: 3 }),
+    usersAtOnce: fc.constantFrom(1, 2, 3, undefined),
+  })
+  .map(({ damages, usersAtOnce }) => ({
+    damage: async (url) => {
+      for (const sql of damages.flat()) await execute(url, sql);
+    },
+    run: (writer) => writer.repair({ usersAtOnce }),
+    [fc.toStringMethod]: () => `repair ${fc.stringify({ damages, usersAtOnce })}`,
+  }));
 
 const copyOf = (url: string, digit: number) =>
   digit === 0
@@ -375,4 +398,20 @@ describe(`sequences of writes in ${storeName()}`, () => {
       importing(blog(1, 'dot'), blog(4, 'bob')),
     ]);
   });
+
+  test.each([1, 2, 3])(
+    'also where a repair finds their lists in a ring, %i users at a time',
+    async (usersAtOnce) => {
+      const users = NAMES.flatMap((name, nr) => [blog(nr + 1, name), folio(nr + 1, name)]);
+      await runSteps([
+        { run: (writer) => load(writer, [...users, post(1, 1), post(2, 2), shot(1, 3), shot(2, 4)]) },
+        {
+          damage: async (url) => {
+            for (const sql of ROTATE_LISTS) await execute(url, sql);
+          },
+          run: (writer) => writer.repair({ usersAtOnce }),
+        },
+      ]);
+    },
+  );
 });

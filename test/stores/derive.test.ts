@@ -52,7 +52,6 @@ describe(`derived data in ${storeName()}`, () => {
     [`UPDATE profiles SET served = '{}' WHERE id = 1`, { profile: true, list: false }],
     [`UPDATE lists SET etag = '"~"' WHERE collection = 'Posts'`, { profile: false, list: true }],
     [`DELETE FROM lists WHERE collection = 'Posts'`, { profile: false, list: true }],
-    [`UPDATE lists SET user_key = 'bob'`, { profile: false, list: true }],
   ])('a repair notes who answered otherwise with the right ETag: %s', async (damage, noted) => {
     const url = await databaseOf(folio(1, 'ada'));
     if (isPostgresUrl(url)) return;
@@ -63,6 +62,37 @@ describe(`derived data in ${storeName()}`, () => {
     expect(await change(url, (writer) => writer.repair())).toBe(1);
     await using archive = await openArchive(url);
     expect((await archive.changes(generation)).changes).toMatchObject([{ key: 'ada', ...noted }]);
+  });
+
+  test('a repair also notes a name that only a misfiled list answered', async () => {
+    const url = await databaseOf(folio(1, 'ada'), folio(2, 'bob'));
+    if (isPostgresUrl(url)) return;
+    const before = await openArchive(url);
+    const { generation } = await before.changes(undefined);
+    await before.close();
+    executeSql(url, `UPDATE lists SET user_key = 'eve' WHERE owner = 1`);
+    expect(await change(url, (writer) => writer.repair())).toBe(1);
+    await using archive = await openArchive(url);
+    expect((await archive.changes(generation)).changes).toEqual([
+      { family: 'portfolio', key: 'ada', username: 'ada', profile: false, list: true },
+      { family: 'portfolio', key: 'eve', profile: false, list: true },
+    ]);
+  });
+
+  test('a repair says how far it is, and lets signals be heard in between', async () => {
+    const url = await databaseOf(blog(1, 'ada'), blog(2, 'bob'), blog(7, 'cy'), folio(1, 'ada'));
+    const steps: { share: number | undefined; turns: number }[] = [];
+    let turns = 0;
+    const onStep = (name: string, share?: number) => {
+      if (name !== 'deriving profiles and lists') return;
+      steps.push({ share, turns });
+      setImmediate(() => turns++);
+    };
+    await change(url, (writer) => writer.repair({ usersAtOnce: 2, onStep }));
+    expect(steps.map(({ share }) => share)).toEqual([undefined, 0.5, 0.75, 1]);
+    const [, first, second, third] = steps.map((step) => step.turns);
+    expect(second).toBeGreaterThan(first ?? 0);
+    expect(third).toBeGreaterThan(second ?? 0);
   });
 
   test('who names a linked copy that is measured anew is noted by the end of the fetch', async () => {

@@ -12,6 +12,7 @@ export function sqlAdapter(client: pg.Client): SqlAdapter {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: <Row extends TextRow>(sql: string) => fetchRows<Row>(client, sql),
     storeLists: (family, served) => storeLists(client, family, served),
+    clear: (table) => client.query(`TRUNCATE ${table}`),
     countForPlanner: async (tables, changes = Number.POSITIVE_INFINITY) =>
       changes > WORTH_COUNTING && (await client.query(`ANALYZE ${tables}`)),
     member,

@@ -93,7 +93,7 @@ async function migrateLocked(
   if (from === 0) await refuseOtherTables(client, name);
   if (from < SCHEMA.current) await bringTables(client, from, onStep);
   const hasOtherShape = isShapeDue(await readShape(client));
-  if (from < SCHEMA.current || hasOtherShape) await reshapeRecords(client);
+  if (from < SCHEMA.current || hasOtherShape) await reshapeRecords(client, onStep);
   if (from > 0 && (from < SCHEMA.current || hasOtherShape)) await deriveAgain(client, hasOtherShape, onStep);
   return { from, to: SCHEMA.current };
 }
@@ -117,7 +117,8 @@ const FILL = `
 // Each database has one row in `vitrine`.
 const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;
 
-async function reshapeRecords(client: pg.Client): Promise<void> {
+async function reshapeRecords(client: pg.Client, onStep: StepListener): Promise<void> {
+  onStep('records');
   // Imports wait.
   await client.query('SELECT FROM vitrine FOR UPDATE');
   const steps = reshape(sqlAdapter(client), await readShape(client), {
@@ -130,11 +131,10 @@ async function reshapeRecords(client: pg.Client): Promise<void> {
 
 /** All that follows from the records. */
 async function deriveAgain(client: pg.Client, hasOtherShape: boolean, onStep: StepListener): Promise<void> {
-  onStep('what follows from the records');
   for (const [name, columns] of Object.entries(WORK_TABLES))
     await client.query(`CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`);
   const sql = sqlAdapter(client);
-  await deriveEverything(sql);
+  await deriveEverything(sql, { onStep });
   await repairCounts(sql);
   // Caches purge everything.
   if (hasOtherShape) await client.query(NEW_GENERATION);

@@ -53,7 +53,7 @@ export function createArchive(adapter: Rows, { toStoreError, findDamage = () => 
       onStep('checking the file');
       const damage = findDamage();
       if (damage.length > 0) return { faults: damage, counts: undefined };
-      const faults = await findFaults(db, (name) => onStep(`checking ${name}`));
+      const faults = await findFaults(db, (name, share) => onStep(`checking ${name}`, share));
       return { faults, counts: await readCounts(db) };
     },
     counts: () => readCounts(db),

@@ -1,11 +1,13 @@
 // What follows from the records, in SQL that SQLite and PostgreSQL both understand: what is served of a profile, the words it is found
 // by, the lists, who names which picture, and who is noted as changed. Each change of the data touches users before it writes
 // records, and derives what follows from them at its end, in its transaction. Only what differs is written.
+import { setImmediate } from 'node:timers/promises';
 import { FAMILIES, type Family, findKind, KINDS, type KindName } from '../../records/kinds.ts';
+import { noStep, type StepListener } from '../steps.ts';
 import { deriveNames, nameEverything, touchNames } from './media-names.ts';
 import { HAS_COPIES, SERVED_PROFILE, servedRecord } from './media-statements.ts';
 import { listedOnce, listOfProfile, selectNames } from './merge-statements.ts';
-import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
 
@@ -16,12 +18,15 @@ export const readServedRecord = async (db: Rows, kind: KindName) =>
 const isTouched = (id: string) => `${id} IN (SELECT owner FROM touched)`;
 
 /** Remembers what users answer now, before their records change. `ids` is a query of ids. */
-export const touch = (db: SqlAdapter, family: Family, ids: string) =>
-  db.run(`
+export const touch = (db: SqlAdapter, family: Family, ids: string, values?: readonly string[]) =>
+  db.run(
+    `
     INSERT INTO touched (owner, user_key, username, etag, list, words)
     SELECT ids.id, user_key, CASE WHEN json_valid(record) THEN ${db.member('username')} END, etag, ${listEtag(family, 'ids.id')}, words
     FROM (${ids}) AS ids LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = ids.id
-    WHERE true ON CONFLICT DO NOTHING`);
+    WHERE true ON CONFLICT DO NOTHING`,
+    values,
+  );
 
 /** The same for the users of records that are to change. `records` is a query of the ids of records and of their users. */
 export async function touchRecords(db: SqlAdapter, kind: KindName, records: string): Promise<void> {
@@ -33,14 +38,6 @@ export async function touchRecords(db: SqlAdapter, kind: KindName, records: stri
 /** All lists of a user have one ETag. */
 const listEtag = (family: Family, id: string) =>
   `(SELECT min(lists.etag) FROM lists WHERE lists.family = '${family}' AND lists.owner = ${id})`;
-
-/** Also those of which only something derived is left. */
-export const touchEverybody = (db: SqlAdapter, family: Family) =>
-  touch(
-    db,
-    family,
-    `SELECT id FROM profiles WHERE family = '${family}' UNION SELECT owner FROM lists WHERE family = '${family}'`,
-  );
 
 export interface Derivation {
   /** Which users to note as changed: all that were touched, or those of them with other answers. */
@@ -63,19 +60,20 @@ export async function derive(
   const lists = await deriveLists(db, family);
   await deriveNames(db, family);
   await noteChanges(db, family, notes);
-  await db.run('DELETE FROM touched');
+  await db.clear('touched');
   return profiles + lists;
 }
 
 /** Whether the text or the ETag of a profile is not what its record gives; `served` is the SQL for that. */
-const isProfileWrong = (served: string) =>
-  `(served IS DISTINCT FROM nullif(${served}, record) OR etag <> etag_of(${SERVED_PROFILE}))`;
+const isProfileWrong = (served: string, etag = 'etag') =>
+  `(served IS DISTINCT FROM nullif(${served}, record) OR ${etag} IS DISTINCT FROM etag_of(${SERVED_PROFILE}))`;
 
 async function deriveProfiles(db: SqlAdapter, family: Family): Promise<number> {
   const served = await readServedRecord(db, findKind(family, 'profile'));
+  // The ETag that it had is that of `touched`: so PostgreSQL compares only these users, and not all before it joins them.
   return await db.run(`
-    UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served})
-    WHERE family = '${family}' AND ${isTouched('id')} AND ${isProfileWrong(served)}`);
+    UPDATE profiles SET served = nullif(${served}, record), etag = etag_of(${served}) FROM touched
+    WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND ${isProfileWrong(served, 'touched.etag')}`);
 }
 
 // `profiles.words` is made of the name by the program, as `user_key` is.
@@ -151,16 +149,65 @@ export async function wrongRows(db: Rows, family: Family) {
   };
 }
 
+export interface DeriveOptions {
+  readonly onStep?: StepListener;
+  /** How many users are derived at a time. */
+  readonly usersAtOnce?: number | undefined;
+}
+
+/** So few that signals are heard within a second, and so many that these statements cost nothing beside their users. */
+const USERS_AT_ONCE = 5000;
+
 /** Derives everything anew, also where something else than records is wrong. */
-export async function deriveEverything(db: SqlAdapter): Promise<void> {
+export async function deriveEverything(
+  db: SqlAdapter,
+  { onStep = noStep, usersAtOnce = USERS_AT_ONCE }: DeriveOptions = {},
+): Promise<void> {
+  onStep('deriving words of names');
+  await dropMisfiled(db);
   for (const family of FAMILIES) {
-    await db.run('DELETE FROM touched');
-    await touchEverybody(db, family);
     await db.run(`DELETE FROM words WHERE family = '${family}' AND NOT EXISTS (
       SELECT 1 FROM words_of_profiles AS now
       WHERE now.family = words.family AND now.word = words.word AND now.id = words.id)`);
     await db.run(addWords(family));
-    await derive(db, family, { notes: 'different' });
   }
+  const total = await countRows(db, 'SELECT count(*) FROM profiles');
+  const step = 'deriving profiles and lists';
+  onStep(step);
+  let derived = 0;
+  for (const family of FAMILIES)
+    for await (const users of touchInTurn(db, family, usersAtOnce)) {
+      await derive(db, family, { notes: 'different' });
+      derived += users;
+      onStep(step, derived / total);
+      // SQLite works within each call: only here does the process hear signals.
+      await setImmediate();
+    }
+  onStep('deriving who names which picture');
   await nameEverything(db);
+}
+
+/** Touches all users of a family, some at a time; how many. */
+async function* touchInTurn(db: SqlAdapter, family: Family, usersAtOnce: number): AsyncGenerator<number> {
+  await db.clear('touched');
+  const next = `SELECT id FROM profiles WHERE family = '${family}' AND id > $1 ORDER BY id LIMIT ${usersAtOnce}`;
+  for (let last = '0'; ; ) {
+    const users = await touch(db, family, next, [last]);
+    if (users === 0) return;
+    last = (await firstRow(db, 'SELECT max(owner) FROM touched'))[0] ?? last;
+    yield users;
+  }
+}
+
+/** Drops lists that are not filed under the name of their owner. These names are noted here, since they may be those of no user. */
+async function dropMisfiled(db: SqlAdapter): Promise<void> {
+  const isMisfiled = `NOT EXISTS (
+    SELECT 1 FROM profiles
+    WHERE profiles.family = lists.family AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`;
+  await db.run(`
+    INSERT INTO changes (family, user_key, generation, list)
+    SELECT DISTINCT family, user_key, generation, generation FROM vitrine CROSS JOIN lists
+    WHERE generation > 0 AND ${isMisfiled}
+    ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation, list = excluded.list`);
+  await db.run(`DELETE FROM lists WHERE ${isMisfiled}`);
 }

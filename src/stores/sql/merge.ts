@@ -45,7 +45,7 @@ export async function merge(
     if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
     const { plural: items } = KINDS[findKind(family, 'item')];
     onStep(`${family} names and repeated ids`);
-    await db.run('DELETE FROM touched');
+    await db.clear('touched');
     await db.run(statements.dropRepeats);
     const takenDown = await skipTakenDown(db, family);
     await addNamedCopies(db, family);

@@ -1,8 +1,9 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
 import { FAMILIES } from '../../records/kinds.ts';
+import type { StepListener } from '../steps.ts';
 import { repairCounts, WRONG_COUNTS } from './counts.ts';
-import { deriveEverything, wrongRows } from './derive.ts';
+import { type DeriveOptions, deriveEverything, wrongRows } from './derive.ts';
 import { wrongNames } from './media-names.ts';
 import { readBody } from './packing.ts';
 import { countRows, type Rows, type SqlAdapter, type TextRow } from './sql-adapter.ts';
@@ -27,7 +28,7 @@ async function selectWrong(db: Rows) {
 }
 
 /** What is wrong, a sentence each. */
-export async function findFaults(db: Rows, onStep: (name: string) => void): Promise<string[]> {
+export async function findFaults(db: Rows, onStep: StepListener): Promise<string[]> {
   const describe = (step: string, ...found: Parameters<typeof describeRows>) => {
     onStep(step);
     return describeRows(...found);
@@ -51,7 +52,7 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
     await describe('lists', db.rows(wrong.lists), 'lists do not match the items', REPAIR),
     await describe(
       'compressed answers',
-      findWrongBodies(db),
+      findWrongBodies(db, onStep),
       'answers do not match their compressed form',
       REPAIR,
     ),
@@ -67,11 +68,16 @@ export async function findFaults(db: Rows, onStep: (name: string) => void): Prom
   ].filter((fault) => fault !== undefined);
 }
 
+const STEP_ROWS = 1000;
+
 /** Lists with another body than that of their ETag: the family and name of the user. */
-async function* findWrongBodies(db: Rows): AsyncGenerator<[string, string]> {
+async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<[string, string]> {
+  const total = await countRows(db, 'SELECT count(*) FROM lists');
+  let read = 0;
   type List = [family: string, key: string, body: string, collection: string, etag: string];
   const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag FROM lists`;
   for await (const [family, key, body, collection, etag] of db.rows<List>(lists)) {
+    if (++read % STEP_ROWS === 0) onStep('compressed answers', read / total);
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
     if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
@@ -128,35 +134,35 @@ function createFault(problem: string, remedy?: string) {
 }
 
 /**
- * Takes out what is wrong, and derives everything anew; how much was wrong. It is taken out first so that what is derived differs
- * from it, also under the same ETag: then the users are noted as changed.
+ * Takes the ETags from what is wrong, and derives everything anew; how much was wrong. What is derived then differs from it, also
+ * under the same ETag, so that the users are noted as changed.
  */
-export async function repairAll(db: SqlAdapter): Promise<number> {
+export async function repairAll(db: SqlAdapter, options: DeriveOptions = {}): Promise<number> {
+  const onStep: StepListener = (name, share) => options.onStep?.(`comparing ${name}`, share);
   const wrong = await selectWrong(db);
+  onStep('profiles');
   const profiles = await db.run(
     `UPDATE profiles SET etag = '' WHERE (family, user_key) IN (${wrong.profiles})`,
   );
-  const lists = await takeOutLists(db, wrong.lists);
+  onStep('lists');
+  const lists = await unmarkLists(db, wrong.lists, onStep);
+  onStep('names');
   const users = await correctWords(db, wrong.words);
   const misnamed = await wrongNames(db);
   const records =
     misnamed === undefined ? 0 : await countRows(db, `SELECT count(*) FROM (${misnamed}) AS wrong`);
-  await deriveEverything(db);
+  await deriveEverything(db, options);
   return profiles + lists + users + records + (await repairCounts(db));
 }
 
-/** Of how many users. All lists of one go, since they have one ETag. */
-async function takeOutLists(db: SqlAdapter, wrong: string): Promise<number> {
+/** Of how many users. All lists of one have one ETag. */
+async function unmarkLists(db: SqlAdapter, wrong: string, onStep: StepListener): Promise<number> {
   const found = new Map<string, readonly [family: string, key: string]>();
   for await (const user of db.rows<[string, string]>(wrong)) found.set(user.join(' '), user);
-  for await (const user of findWrongBodies(db)) found.set(user.join(' '), user);
-  // Their own may be filed under another name.
+  onStep('compressed answers');
+  for await (const user of findWrongBodies(db, onStep)) found.set(user.join(' '), user);
   for (const user of found.values())
-    await db.run(
-      `DELETE FROM lists WHERE family = $1 AND (user_key = $2 OR owner IN (
-         SELECT id FROM profiles WHERE profiles.family = $1 AND profiles.user_key = $2))`,
-      user,
-    );
+    await db.run(`UPDATE lists SET etag = '' WHERE family = $1 AND user_key = $2`, user);
   return found.size;
 }
 

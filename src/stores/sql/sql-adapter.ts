@@ -14,6 +14,8 @@ export interface SqlAdapter {
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
   /** Stores the lists of the users in `touched` that differ; of how many. `served` is the SQL for an item as it is served. */
   storeLists(family: Family, served: string): Awaitable<number>;
+  /** Deletes all rows of a work table. In PostgreSQL, deleted rows would be read over and over until the transaction ends. */
+  clear(table: string): Awaitable<unknown>;
   /** Counts the rows of tables for the planner, after so many changes of them, or always. SQLite's does not count. */
   countForPlanner(tables: string, changes?: number): Awaitable<unknown>;
   readonly member: MemberSql;

@@ -28,6 +28,7 @@ export function sqlAdapter(db: Database): SqlAdapter {
   return {
     run,
     storeLists: (family, served) => run(storeLists(family, served)) / collectionsOf(family).length,
+    clear: (table) => run(`DELETE FROM ${table}`),
     countForPlanner: () => {},
     // The caller names the columns that its query selects.
     rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,

@@ -17,6 +17,7 @@ import {
   reshape,
   SHAPE,
 } from '../sql/shape.ts';
+import type { StepListener } from '../steps.ts';
 import { sqlAdapter } from './dialect.ts';
 import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
@@ -40,7 +41,7 @@ function setVersion(db: Database): void {
 }
 
 /** All that is due, in one transaction: if a part fails, the file stays as it was. */
-export async function migrate(db: Database, onStep: (name: string) => void): Promise<MigrationResult> {
+export async function migrate(db: Database, onStep: StepListener): Promise<MigrationResult> {
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = readSchema(db);
@@ -54,18 +55,18 @@ export async function migrate(db: Database, onStep: (name: string) => void): Pro
 }
 
 /** The records come first, then all that follows from them. */
-async function bringUp(db: Database, from: number, onStep: (name: string) => void): Promise<void> {
+async function bringUp(db: Database, from: number, onStep: StepListener): Promise<void> {
   if (from < SCHEMA.current) {
     onStep('tables');
     bringTables(db);
     setVersion(db);
   }
-  onStep('what follows from the records');
+  onStep('records');
   const hasOtherShape = isShapeDue(readShape(db));
   reshapeFile(db);
   createWorkTables(db);
   const adapter = sqlAdapter(db);
-  await deriveEverything(adapter);
+  await deriveEverything(adapter, { onStep });
   await repairCounts(adapter);
   // Caches purge everything.
   if (hasOtherShape) db.exec(NEW_GENERATION);
