@@ -67,8 +67,8 @@ const together = (bytes: string) => (socket: Socket) => {
   return bytes;
 };
 
-/** As many as wait for an answer each and leave places for good clients, beside 1,365 with 128 MB. */
-const MOST_BUSY = 1300;
+/** As many as wait for an answer each and leave places for good clients, of 819 with 128 MB. */
+const MOST_BUSY = 770;
 
 const attack = (clients: number, start: Attack['start'], rest = 20): Attack => ({ clients, start, rest });
 

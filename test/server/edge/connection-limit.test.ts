@@ -11,12 +11,12 @@ test('connections are bounded by the setting, the open files and the memory of a
     // 64 files are reserved, or half of few.
     [10_000, 1, 1024, NONE, 960],
     [10_000, 1, 100, NONE, 50],
-    // 24 KB each of what is above 96 MB.
-    [10_000, 1, NONE, 128 * MB, 1365],
-    [10_000, 1, NONE, 256 * MB, 6826],
-    [20_000, 1, NONE, 512 * MB, 17_749],
+    // 40 KB each of what is above 96 MB.
+    [10_000, 1, NONE, 128 * MB, 819],
+    [10_000, 1, NONE, 256 * MB, 4096],
+    [20_000, 1, NONE, 512 * MB, 10_649],
     // Workers share the memory.
-    [10_000, 2, NONE, 256 * MB, 1365],
+    [10_000, 2, NONE, 256 * MB, 819],
     [10_000, 4, NONE, 256 * MB, 256],
     [10_000, 1, NONE, 64 * MB, 256],
     [100, 1, 1024, 64 * MB, 100],
