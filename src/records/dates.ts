@@ -42,7 +42,8 @@ export function utcFromSheet(text: string, order: DateOrder): string | undefined
   if (first === undefined || second === undefined || year === undefined) return undefined;
   const [day, month] = order === 'dmy' ? [first, second] : [second, first];
   if (half !== undefined && (hour === '0' || Number(hour) > 12)) return undefined;
-  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0);
+  const noon = /p/i.test(half ?? '') ? 12 : 0;
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + noon;
   const two = (part: string | number) => String(part).padStart(2, '0');
   return utcFromIso(`${year}-${two(month)}-${two(day)} ${two(hours)}:${minute}:${seconds}`);
 }

@@ -56,7 +56,7 @@ describe('files and functions that are named are there', () => {
     expect(files.flatMap((file) => lost(commentsOf(file)).map((named) => `${file}: ${named}`))).toEqual([]);
   });
 
-  test('tables that a takedown leaves deleted rows in', () => {
+  test('each table in which deleted rows may hold names, in the VACUUM of the guide', () => {
     const schema = readFileSync(join(ROOT, 'migrations/postgres/schema.sql'), 'utf8');
     const tables = [...schema.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)].map(([, table]) => table);
     // Hashes, numbers, and where to send changes.

@@ -67,7 +67,7 @@ const together = (bytes: string) => (socket: Socket) => {
   return bytes;
 };
 
-/** As many as wait for an answer each and leave places for good clients, of 819 with 128 MB. */
+/** Each waits for an answer, and good clients have places left: with 128 MB there are 819. */
 const MOST_BUSY = 770;
 
 const attack = (clients: number, start: Attack['start'], rest = 20): Attack => ({ clients, start, rest });

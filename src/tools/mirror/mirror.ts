@@ -31,8 +31,8 @@ export async function runMirror(options: MirrorOptions) {
   const { family } = VARIANTS[variant];
   using report = createReport(options.out);
   using list = await listUsers(users, report.fault, signal);
-  using failedFile =
-    failed === undefined ? undefined : openLines(failed, 'file' in users ? [users.file] : []);
+  const inputs = 'file' in users ? [users.file] : [];
+  using failedFile = failed === undefined ? undefined : openLines(failed, inputs);
   using memory = createMemory(options.state, `${variant} ${from.href}`);
   const run = createRun({ report, doing: 'visiting', noun: 'users', signal, total: list.size() });
   using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-mirror' });

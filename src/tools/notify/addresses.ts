@@ -29,13 +29,15 @@ export function changedAddresses(config: Config, change: Change): string[] {
 const spellings = ({ key, username, earlier }: Change) =>
   [...new Set([username, earlier, key])].filter((name) => name !== undefined);
 
+function changedParts({ username, profile, list }: Change): string[] {
+  if (username === undefined) return ['removed'];
+  return [...(profile ? ['profile'] : []), ...(list ? ['list'] : [])];
+}
+
 /** A change for other programs. */
 export const describeChange = (config: Config, change: Change) => ({
   family: change.family,
   user: change.username ?? change.earlier ?? change.key,
-  what:
-    change.username === undefined
-      ? ['removed']
-      : [...(change.profile ? ['profile'] : []), ...(change.list ? ['list'] : [])],
+  what: changedParts(change),
   addresses: changedAddresses(config, change),
 });

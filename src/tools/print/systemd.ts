@@ -82,7 +82,7 @@ ${environment(settings)}${importHint(input)}${database(file)}${credentials(input
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
 TimeoutStopSec=${stopTime}s
-# Threads share two pools of memory, which need less than one for each.
+# Threads share two pools of memory. One for each takes more under attack.
 Environment=MALLOC_ARENA_MAX=2
 MemoryMax=${memory}M
 

@@ -36,7 +36,6 @@ describe('requests', () => {
   test('are counted by variant, operation and status', async () => {
     const items = `${ADA}&post=true`;
     const preflight = { origin: 'https://x.example', 'access-control-request-method': 'GET' };
-    const long = 'x'.repeat(9000);
     const rows: [
       variant: string,
       operation: string,
@@ -53,7 +52,7 @@ describe('requests', () => {
       ['c', 'profile', 414, `/c/api/username/${'x'.repeat(300)}`, {}],
       ['none', 'probe', 200, '/healthz', {}],
       ['none', 'other', 404, '/nothing', {}],
-      ['none', 'other', 414, `/${long}`, {}],
+      ['none', 'other', 414, `/${'x'.repeat(9000)}`, {}],
       ['none', 'preflight', 204, ADA, { method: 'OPTIONS', headers: preflight }],
     ];
     const before = await requestsOf();
@@ -61,14 +60,12 @@ describe('requests', () => {
     for (const [nr, [, , status, url, options]] of rows.entries())
       for (let turn = 0; turn <= nr; turn++) expect((await ask(server, url, options)).status).toBe(status);
     const after = await requestsOf();
-    const counted = rows.map(([variant, operation, status]) => {
-      return [
-        variant,
-        operation,
-        status,
-        after(variant, operation, status) - before(variant, operation, status),
-      ];
-    });
+    const counted = rows.map(([variant, operation, status]) => [
+      variant,
+      operation,
+      status,
+      after(variant, operation, status) - before(variant, operation, status),
+    ]);
     // Reading the metrics counts as a probe, too, and is repeated until they are new.
     const isProbe = ([, operation]: readonly unknown[]) => operation === 'probe';
     const asked = rows.map(([variant, operation, status], nr) => [variant, operation, status, nr + 1]);

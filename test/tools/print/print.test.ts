@@ -13,10 +13,11 @@ import { createPrintInput } from '../../../src/tools/print/input.ts';
 import { targetMaps } from '../../../src/tools/print/nginx.ts';
 import { systemdUnits } from '../../../src/tools/print/systemd.ts';
 import { PARAMETERS } from '../../../src/variants.ts';
-import { tempFolder } from '../../support/files.ts';
+import { ROOT, tempFolder } from '../../support/files.ts';
 import { printed } from '../../support/printed.ts';
 import { done, run } from '../../support/run.ts';
 import { buildSampleApp } from '../../support/serve-here.ts';
+import { AS_SHIPPED } from '../../support/under-attack.ts';
 
 const POSTGRES = {
   DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine',
@@ -117,6 +118,15 @@ test('the parameters that proxies keep are those that routes outside the API rea
   });
   await app.ready();
   expect(Object.fromEntries(read)).toEqual(PARAMETERS);
+});
+
+test('the image and the unit set what the server has in the tests of attacks', () => {
+  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const units = printed('systemd', {});
+  for (const [name, value] of Object.entries(AS_SHIPPED)) {
+    expect(image).toMatch(new RegExp(`^ENV .*\\b${name}=${value}$`, 'm'));
+    expect(units).toContain(`\nEnvironment=${name}=${value}\n`);
+  }
 });
 
 test('every systemd service gives up what it does not need', () => {
