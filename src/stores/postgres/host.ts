@@ -66,8 +66,8 @@ interface HostOptions {
   readonly createPool: typeof createReadPool;
   /** How long a lookup may take, in milliseconds. */
   readonly waitMs: number;
-  /** The last takedown of what was served from any host. */
-  readonly servedMark: () => string | undefined;
+  /** The takedown that data of this generation must have. One that is behind is not read, and may still receive it. */
+  readonly requiredMark: (generation: number) => string | undefined;
   /** Called after each poll and failure, with what `up` was before. */
   readonly onPoll: (host: Host, wasUp: boolean | undefined) => void;
 }
@@ -104,7 +104,7 @@ export function createHost(options: HostOptions): Host {
 
   async function look(): Promise<void> {
     try {
-      const found = await readState(host, rows, options.servedMark);
+      const found = await readState(host, rows, options.requiredMark);
       if (isDoubted) await rows(PROBE).catch(throwSlow);
       isDoubted = false;
       update(found);
@@ -164,7 +164,7 @@ type ReadRows = (text: string, values?: string[]) => Promise<TextRow[]>;
 async function readState(
   host: Host,
   rows: ReadRows,
-  servedMark: HostOptions['servedMark'],
+  requiredMark: HostOptions['requiredMark'],
 ): Promise<Partial<Host>> {
   const [row = []] = await rows(POLL).catch(async (error) => {
     if (errorCode(error) === '42P01') await refuseUnusable(host.name, rows);
@@ -172,7 +172,7 @@ async function readState(
   });
   const found = readPoll(host.name, row);
   const isKnown = host.up === true && found.generation === host.generation;
-  const mark = isKnown ? host.mark : await readNewer(host, rows, servedMark());
+  const mark = isKnown ? host.mark : await readNewer(host, rows, requiredMark(found.generation));
   const replay = found.writable ? NO_LAG : await rows(REPLAY).then(readReplay, () => NO_LAG);
   return { ...found, mark, replay, up: true, fault: undefined };
 }
@@ -181,11 +181,11 @@ async function readState(
 async function readNewer(
   host: Host,
   rows: ReadRows,
-  served: string | undefined,
+  required: string | undefined,
 ): Promise<string | undefined> {
   await refuseOtherContents(`The database at ${host.name}`, rows);
   const [[mark = null] = []] = await rows(NEWEST_MARK);
-  if (served !== undefined && mark !== served && (await rows(HAS_MARK, [served])).length === 0)
+  if (required !== undefined && mark !== required && (await rows(HAS_MARK, [required])).length === 0)
     throw lostTakedowns(host);
   return mark ?? undefined;
 }

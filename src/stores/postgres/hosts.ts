@@ -30,9 +30,9 @@ export async function openHosts(
   const firstUp = Promise.withResolvers<void>();
   const address = parsePostgresUrl(url);
   const report = createReports(observe);
-  const servedMark = () => choice.mark();
+  const requiredMark = (generation: number) => (generation < choice.newest() ? undefined : choice.mark());
   const hosts = address.hosts.map((where) =>
-    createHost({ address, where, onPoll, createPool, waitMs, servedMark }),
+    createHost({ address, where, onPoll, createPool, waitMs, requiredMark }),
   );
   const choice = createChoice(hosts, waitMs, () => {
     if (started) observe({ type: 'data-changed', message: 'the data changed' });

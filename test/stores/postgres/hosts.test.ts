@@ -135,6 +135,28 @@ test('a standby that was promoted without the last takedown stays refused, also 
   await hosts.close();
 });
 
+test('a standby that is behind and was away for a moment is called behind, and is read once it caught up', async () => {
+  const primary = simulated();
+  const standby = simulated({ isStandby: true });
+  const { hosts, events, lookUp } = await open(primary, standby);
+  Object.assign(primary, { generation: at(5), marks: ['of a user'] });
+  Object.assign(standby, { lag: 30, isPaused: true });
+  await pass(300);
+  for (const isUp of [false, true]) {
+    Object.assign(standby, { isUp });
+    await pass(1500);
+  }
+  expect(hosts.states()[1]).toMatchObject({ up: true, lag: 300, replayLag: 30 });
+  Object.assign(primary, { isUp: false });
+  await pass(1500);
+  expect(await lookUp()).toMatch(/behind what was served before/);
+  Object.assign(standby, { generation: at(5), marks: ['of a user'] });
+  await pass(1500);
+  expect(await lookUp()).toBe(at(5));
+  expect(events.map(({ message }) => message).join()).not.toContain('lacks takedowns');
+  await hosts.close();
+});
+
 test('a lookup that is the first to see newer data does not trust it without the last takedown', async () => {
   const primary = simulated({ generation: at(5), marks: ['one', 'two'] });
   const standby = simulated({ isStandby: true, generation: at(5), marks: ['one', 'two'] });
