@@ -26,6 +26,9 @@ BEGIN
       UPDATE vitrine SET erase_before = NULL;
     END IF;
   END LOOP;
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('lists') AND attname = 'words') THEN
+    DROP TABLE IF EXISTS lists;
+  END IF;
 END $$;
 
 -- Columns of tables that stay. Their order is that of schema.sql.

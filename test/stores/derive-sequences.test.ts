@@ -53,7 +53,7 @@ async function contents(url: string) {
   return {
     profiles: await read('SELECT family, id, user_key, words, etag, record, served FROM profiles'),
     items: await read('SELECT family, id, owner, date, record FROM items'),
-    lists: await read('SELECT family, user_key, collection, owner, etag, body FROM lists'),
+    lists: await read('SELECT family, user_key, collection, owner, etag, body, words FROM lists'),
     words: await read('SELECT family, word, id FROM words'),
     // They are of no use before.
     names: media.length > 0 ? await read('SELECT url, kind, id, is_file FROM media_names') : [],
@@ -234,7 +234,13 @@ const items = fc.array(
       .record({ nr: itemNr, user: id, photo: picture, url_audio: picture })
       .map(({ nr, user, ...rest }) => post(nr, user, rest)),
     fc
-      .record({ nr: itemNr, user: id, image: picture, attachment: picture })
+      .record({
+        nr: itemNr,
+        user: id,
+        image: picture,
+        attachment: picture,
+        tags: fc.constantFrom('', 'ink', 'ink,wood cut'),
+      })
       .map(({ nr, user, ...rest }) => shot(nr, user, rest)),
   ),
   { maxLength: 6 },
@@ -280,6 +286,8 @@ const DAMAGES: readonly (string | readonly string[])[] = [
   `DELETE FROM lists WHERE owner = 3 AND collection = 'Posts'`,
   'DELETE FROM words WHERE id = 1',
   "UPDATE profiles SET words = '[]' WHERE id = 2",
+  'UPDATE lists SET words = NULL WHERE owner = 1',
+  `UPDATE lists SET words = '["other"]' WHERE owner = 2`,
   'DELETE FROM media_names WHERE id = 1',
   'UPDATE counts SET number = 77',
   ROTATE_LISTS,

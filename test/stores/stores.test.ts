@@ -127,6 +127,59 @@ describe(`the ${storeName()} store`, () => {
       ]);
     });
 
+    test('finds by the tags of the works in the list, and by no others', async () => {
+      const url = await newDatabase();
+      const dated = (day: number) => ({ date: `2024-01-${String(day).padStart(2, '0')} 00:00:00` });
+      const many = Array.from({ length: 15 }, (_, nth) =>
+        shot(100 + nth, 2, {
+          ...dated(nth + 2),
+          tags: `tag${nth}, Tag${nth}${nth === 14 ? ',two words' : ''}`,
+        }),
+      );
+      await take(url, [
+        folio(1, 'ada'),
+        folio(2, 'bob'),
+        folio(3, 'cy'),
+        folio(4, 'poster'),
+        shot(1, 1, { tags: 'Poster,screen "print",Écru\\', title: '"tags":"title"' }),
+        shot(2, 2, { ...dated(1), tags: 'too old' }),
+        shot(3, 4, { tags: Array.from({ length: 30 }, (_, nth) => `many words ${nth}`).join() }),
+        ...many,
+      ]);
+      for (const [text, users] of Object.entries({
+        poster: ['ada', 'poster'],
+        'screen print': ['ada'],
+        print: ['ada'],
+        ecru: ['ada'],
+        title: [],
+        tag0: ['bob'],
+        'two words': ['bob'],
+        words: ['bob'],
+        // Whole tags come before words within them, and only so many count.
+        'many words 23': ['poster'],
+        'many words 24': [],
+        'too old': [],
+      }))
+        expect([text, await found(url, text)]).toEqual([text, users]);
+      // An item moves to another user, and a work leaves a list.
+      await take(url, [shot(1, 3, { tags: 'poster' }), shot(114, 2, { ...dated(20), tags: 'other' })]);
+      for (const [text, users] of Object.entries({
+        poster: ['cy', 'poster'],
+        print: [],
+        tag14: [],
+        tag0: ['bob'],
+        other: ['bob'],
+      }))
+        expect([text, await found(url, text)]).toEqual([text, users]);
+      const writer = await openWriter(url);
+      await writer.takeDown([{ family: 'portfolio', kind: 'item', value: '1' }]);
+      expect(await found(url, 'poster')).toEqual(['poster']);
+      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'bob' }]);
+      await writer.close();
+      expect(await found(url, 'tag')).toEqual([]);
+      expect((await checkDatabase(url)).faults).toEqual([]);
+    });
+
     test('follows every change: of names, users and files, also after a first import', async () => {
       const url = await newDatabase();
       await take(url, [blog(9, 'first')]);
@@ -160,10 +213,14 @@ describe(`the ${storeName()} store`, () => {
 
     test('names each user once, and those called so first', async () => {
       const url = await newDatabase();
-      const words = Array.from({ length: 20 }, (_, at) => `Anna${at}`).join(' ');
+      const words = Array.from({ length: 30 }, (_, at) => `Anna${at}`);
+      const members = { name: words.join(' '), location: words.join(' '), skills: words.join() };
       await take(
         url,
-        Array.from({ length: 120 }, (_, at) => folio(at + 1, `ann${at}`, { name: words })),
+        Array.from({ length: 120 }, (_, at) => [
+          folio(at + 1, `ann${at}`, members),
+          shot(at + 1, at + 1, { tags: words.map((word) => `${word} tag`).join() }),
+        ]).flat(),
       );
       await take(url, [folio(999, 'anna')]);
       const users = await found(url, 'anna', 51);

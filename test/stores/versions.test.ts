@@ -9,7 +9,7 @@ import { ROOT } from '../support/files.ts';
 const SCHEMAS: Record<string, { sqlite: number; postgres: number }> = {
   '1.1.0': { sqlite: 9, postgres: 7 },
   '1.2.0': { sqlite: 12, postgres: 10 },
-  '1.3.0': { sqlite: 18, postgres: 15 },
+  '1.3.0': { sqlite: 19, postgres: 16 },
 };
 
 test('package.json, lock file, changelog and schema have the same version', () => {

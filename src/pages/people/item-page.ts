@@ -3,6 +3,7 @@
 import type { CreativeWork, WithContext } from 'schema-dts';
 import type { Mount } from '../../config/mount.ts';
 import type { Config } from '../../config/settings.ts';
+import { searchKey } from '../../records/search-words.ts';
 import { fill, findLanguage, type Language } from '../languages/language.ts';
 import { createLook } from '../look.ts';
 import { fillMarkup, jsonBlock, type Markup, markup } from '../markup.ts';
@@ -35,6 +36,7 @@ import {
   LONGEST_DESCRIPTION,
   navigation,
   type PagePlace,
+  searchAddress,
 } from './person-page.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 import { linked, written } from './text.ts';
@@ -48,6 +50,8 @@ export interface ItemView {
   readonly older?: string | undefined;
   /** The newest of their other items. */
   readonly others?: readonly Item[];
+  /** The tags by which a search finds the person, as `searchKey` writes them. */
+  readonly searched?: ReadonlySet<string>;
   readonly pictures?: KnownPictures;
 }
 
@@ -69,6 +73,7 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
       language,
       address: ({ id }: Item) => id,
       mention: (name: string) => `../${encodeURIComponent(name)}`,
+      search: config.directory ? (tag: string) => findSearch(mount, view, tag) : undefined,
     };
     const explorer = look.explorer(ROOT, { variant: mount.variant, user: username });
     return layout({
@@ -81,7 +86,7 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
         ${byline(person, source, `../${segment}`)}
         ${noun === 'shots' && item.image && work(item, item.image, item.title, source)}
         <div class="sheet">
-          ${noun === 'shots' ? shotText(item, language) : postText(item, context)}
+          ${noun === 'shots' ? shotText(item, context) : postText(item, context)}
           <p class="foot"><a class="u-url" href="${item.id}">${when(item, language)}</a>${item.price && priceTag(item.price, language, true)}${noun === 'shots' && item.extras.map((extra) => extraLink(extra, item.title, language))}</p>
         </div>
       </article>
@@ -92,6 +97,10 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
     });
   };
 }
+
+/** Tags of older items may lead to nobody, and then they are no links. */
+const findSearch = ({ variant }: Mount, { searched }: ItemView, tag: string) =>
+  searched?.has(searchKey(tag)) ? searchAddress(`../../${variant}`, tag) : undefined;
 
 /** A work of this shape leaves room for words beside it. */
 const WIDEST_BESIDE = 1.8;
@@ -160,10 +169,10 @@ function linkedData(
 
 const shotText = (
   { title, text, tags }: Item,
-  language: Language,
+  { language, search }: Pick<ItemContext, 'language' | 'search'>,
 ) => markup`<h1${written(title)} class="p-name">${title || language.words.untitled}</h1>
           ${text && markup`<p class="words e-content"${written(text)}>${linked(text)}</p>`}
-          ${tagList(tags, language)}`;
+          ${tagList(tags, language, search)}`;
 
 function postText(item: Item, context: Pick<ItemContext, 'source' | 'language'>): Markup {
   const { source, language } = context;

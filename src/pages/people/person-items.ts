@@ -16,8 +16,8 @@ export interface ItemContext {
   readonly address: (item: Item) => string;
   /** The address of another user's page. */
   readonly mention: (name: string) => string;
-  /** The address of a search for people, where there is one. */
-  readonly search?: ((text: string) => string) | undefined;
+  /** The address of a search for people; undefined where there is none, or it finds nobody. */
+  readonly search?: ((text: string) => string | undefined) | undefined;
 }
 
 /** Of a phone, where two stand in a row, and of a column of a wide window. */
@@ -115,15 +115,16 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
         </li>`;
 }
 
-/** `search` makes the address of a search for a tag, where there is one. */
+/** `search` makes the address of a search for a tag. A tag without one is no link. */
 export function tagList(
   tags: readonly string[],
   { words }: Language,
-  search?: (tag: string) => string,
+  search: ItemContext['search'] = () => undefined,
 ): Markup | undefined {
   if (tags.length === 0) return undefined;
   const items = tags.map((tag) => {
-    const shown = search === undefined ? tag : markup`<a class="tag" href="${search(tag)}">${tag}</a>`;
+    const address = search(tag);
+    const shown = address === undefined ? tag : markup`<a class="tag" href="${address}">${tag}</a>`;
     return markup`<li class="p-category"${spoken(tag)}>${shown}</li>`;
   });
   return markup`<ul class="tags" aria-label="${words.tags}">${items}</ul>`;

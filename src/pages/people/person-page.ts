@@ -43,9 +43,7 @@ export function createPersonPage(config: Config, mount: Mount) {
       source: findSource(extent.pictures),
       address: ({ id }: Item) => `${segment}/${id}`,
       mention: encodeURIComponent,
-      search: config.directory
-        ? (text: string) => `../${mount.variant}?${new URLSearchParams({ q: text })}`
-        : undefined,
+      search: config.directory ? (text: string) => searchAddress(`../${mount.variant}`, text) : undefined,
     };
     const explorer = look.explorer(root, { variant: mount.variant, user: username });
     return layout({
@@ -59,6 +57,10 @@ export function createPersonPage(config: Config, mount: Mount) {
     });
   };
 }
+
+/** `directory` is the way to the list of people. */
+export const searchAddress = (directory: string, text: string) =>
+  `${directory}?${new URLSearchParams({ q: text })}`;
 
 /** For a name that no user has, or that of a user who was taken down. */
 export function missingPerson(

@@ -16,7 +16,7 @@ import { computeEtag, joinEtags } from '../../records/etag.ts';
 import type { Family } from '../../records/kinds.ts';
 import { nearest } from '../../records/nearest.ts';
 import { ID, isId } from '../../records/schemas.ts';
-import { searchKey } from '../../records/search-words.ts';
+import { searchKey, searchTags } from '../../records/search-words.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { Awaitable, Reader } from '../../stores/reader.ts';
 import { VARIANTS, type Variant } from '../../variants.ts';
@@ -116,11 +116,14 @@ const itemOf = ({ items }: Person) => items[0] as Item;
 
 const MOST_OTHERS = 5;
 
-/** The newest items of the user, except this one: those of the stored list are one read. */
-async function readOthers(store: Reader, variant: Variant, key: string, id: string): Promise<Data[]> {
+/** The newest items of the user, except this one, and the tags by which a search finds the user: the stored list is one read. */
+async function readOthers(store: Reader, variant: Variant, key: string, id: string) {
   const newest = await readNewest(store, variant, key);
-  const items: Data[] = JSON.parse(newest?.items() ?? '[]');
-  return items.filter((item) => item.id !== id).slice(0, MOST_OTHERS);
+  const list = newest?.items() ?? '[]';
+  const items: Data[] = JSON.parse(list);
+  const others = items.filter((item) => item.id !== id).slice(0, MOST_OTHERS);
+  const searched: string[] = JSON.parse(searchTags(list) ?? '[]');
+  return { others, searched };
 }
 
 /** The page of one item. */
@@ -131,7 +134,10 @@ function createItemSender(options: PeopleOptions) {
   const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
   const sendMissing = createMissingSender(options);
-  const version = createVersion((person) => render({ person, item: itemOf(person), others: person.items }));
+  const version = createVersion((person) => {
+    const item = itemOf(person);
+    return render({ person, item, others: person.items, searched: new Set(item.tags.map(searchKey)) });
+  });
   const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
@@ -140,10 +146,10 @@ function createItemSender(options: PeopleOptions) {
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
     if (found === undefined) return sendMissing(request, reply, username, '../');
     const { newer, behind: older } = found;
-    const others = await readOthers(store, variant, key, id);
+    const { others, searched } = await readOthers(store, variant, key, id);
     const part = {
       ...found,
-      etag: computeEtag(found.etag + JSON.stringify(others)),
+      etag: computeEtag(found.etag + JSON.stringify([others, searched])),
       texts: () => found.texts() + JSON.stringify(others),
     };
     return sendPage(reply, part, { key, isKept: true }, (person, pictures) =>
@@ -153,6 +159,7 @@ function createItemSender(options: PeopleOptions) {
         newer,
         older,
         others: readPerson(variant, {}, others).items,
+        searched: new Set(searched),
         pictures,
       }),
     );

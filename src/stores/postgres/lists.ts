@@ -3,8 +3,9 @@
 import type pg from 'pg';
 import { computeEtag } from '../../records/etag.ts';
 import type { Family } from '../../records/kinds.ts';
+import { searchTags } from '../../records/search-words.ts';
 import { collectionsOf } from '../../variants.ts';
-import { REPLACE, selectListed } from '../sql/merge-statements.ts';
+import { listWithWords, REPLACE, selectListed } from '../sql/merge-statements.ts';
 import { makeBody } from '../sql/packing.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 
@@ -49,10 +50,10 @@ function countNext(rows: readonly Listed[]): number {
 }
 
 const insertSql = (family: Family) => `
-  INSERT INTO lists (family, user_key, collection, owner, etag, body)
-  SELECT '${family}', user_key, collection, owner, etag, substr($1::bytea, start, length)
-  FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-  AS made (start, length, user_key, collection, owner, etag)
+  INSERT INTO lists (family, user_key, collection, owner, etag, body, words)
+  SELECT '${family}', user_key, collection, owner, etag, substr($1::bytea, start, length), words
+  FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[])
+  AS made (start, length, user_key, collection, owner, etag, words)
   ${REPLACE}`;
 
 interface List {
@@ -61,6 +62,7 @@ interface List {
   readonly name: string;
   readonly etag: string;
   readonly body: Buffer;
+  readonly words: string | null;
 }
 
 const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
@@ -73,6 +75,7 @@ const makeLists = (family: Family, rows: readonly Listed[]): List[] =>
       name,
       etag,
       body: makeBody(`{"${name}":${items}}`),
+      words: name === listWithWords(family) ? searchTags(items) : null,
     });
     return collectionsOf(family).map(makeList);
   });
@@ -87,5 +90,6 @@ async function insertLists(client: pg.Client, family: Family, lists: readonly Li
     lists.map(({ name }) => name),
     numbersArray(lists.map(({ owner }) => owner)),
     lists.map(({ etag }) => etag),
+    lists.map(({ words }) => words),
   ]);
 }

@@ -6,7 +6,7 @@ import { FAMILIES, type Family, findKind, KINDS, type KindName } from '../../rec
 import { noStep, type StepListener } from '../steps.ts';
 import { deriveNames, nameEverything, touchNames } from './media-names.ts';
 import { HAS_COPIES, SERVED_PROFILE, servedRecord } from './media-statements.ts';
-import { listedOnce, listOfProfile, selectNames } from './merge-statements.ts';
+import { listedOnce, listOfProfile, listWithWords, selectNames } from './merge-statements.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
@@ -22,7 +22,8 @@ export const touch = (db: SqlAdapter, family: Family, ids: string, values?: read
   db.run(
     `
     INSERT INTO touched (owner, user_key, username, etag, list, words)
-    SELECT ids.id, user_key, CASE WHEN json_valid(record) THEN ${db.member('username')} END, etag, ${listEtag(family, 'ids.id')}, words
+    SELECT ids.id, user_key, CASE WHEN json_valid(record) THEN ${db.member('username')} END, etag, ${listEtag(family, 'ids.id')},
+      ${allWords(family)}
     FROM (${ids}) AS ids LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = ids.id
     WHERE true ON CONFLICT DO NOTHING`,
     values,
@@ -38,6 +39,11 @@ export async function touchRecords(db: SqlAdapter, kind: KindName, records: stri
 /** All lists of a user have one ETag. */
 const listEtag = (family: Family, id: string) =>
   `(SELECT min(lists.etag) FROM lists WHERE lists.family = '${family}' AND lists.owner = ${id})`;
+
+/** The words of a row of `profiles` and of its lists: JSON arrays in an array. */
+const allWords = (family: Family) => `(
+  SELECT '[' || profiles.words || ',' || coalesce(max(lists.words), '[]') || ']'
+  FROM lists WHERE lists.family = '${family}' AND lists.owner = profiles.id)`;
 
 export interface Derivation {
   /** Which users to note as changed: all that were touched, or those of them with other answers. */
@@ -56,8 +62,8 @@ export async function derive(
 ): Promise<number> {
   await db.countForPlanner('touched');
   const profiles = hasProfiles ? 0 : await deriveProfiles(db, family);
-  await deriveWords(db, family, isFirst);
   const lists = await deriveLists(db, family);
+  await deriveWords(db, family, isFirst);
   await deriveNames(db, family);
   await noteChanges(db, family, notes);
   await db.clear('touched');
@@ -76,26 +82,38 @@ async function deriveProfiles(db: SqlAdapter, family: Family): Promise<number> {
     WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND ${isProfileWrong(served, 'touched.etag')}`);
 }
 
-// `profiles.words` is made of the name by the program, as `user_key` is.
+// `profiles.words` is made of the profile by the program, as `user_key` is, and `lists.words` of the tags of the list.
 
 async function deriveWords(db: SqlAdapter, family: Family, isFirst: boolean): Promise<void> {
   // In their order, each page of the index is written once.
-  if (isFirst) return void (await db.run(addWords(family)));
-  const differs = 'profiles.words IS DISTINCT FROM touched.words';
+  if (isFirst) return void (await addWords(db, family));
+  const each = (arrays: string) =>
+    `CROSS JOIN ${db.each(arrays)} AS part CROSS JOIN ${db.each('part.value')} AS each`;
+  const compared = `(
+    SELECT owner, touched.words AS before, ${allWords(family)} AS now
+    FROM touched LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = touched.owner) AS compared`;
   await db.run(`
     DELETE FROM words WHERE family = '${family}' AND (word, id) IN (
-      SELECT each.value, touched.owner
-      FROM touched LEFT JOIN profiles ON profiles.family = '${family}' AND profiles.id = touched.owner
-      CROSS JOIN ${db.each('touched.words')} AS each WHERE ${differs})`);
+      SELECT each.value, owner FROM ${compared} ${each('before')} WHERE now IS DISTINCT FROM before)`);
   await db.run(`
-    INSERT INTO words (family, word, id) SELECT '${family}', each.value, profiles.id
-    FROM touched CROSS JOIN profiles CROSS JOIN ${db.each('profiles.words')} AS each
-    WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND ${differs} ON CONFLICT DO NOTHING`);
+    INSERT INTO words (family, word, id) SELECT '${family}', each.value, owner FROM ${compared} ${each('now')}
+    WHERE now IS DISTINCT FROM before ON CONFLICT DO NOTHING`);
 }
 
-const addWords = (family: Family) => `
-  INSERT INTO words SELECT family, word, id FROM words_of_profiles WHERE family = '${family}'
-  ORDER BY family, word, id ON CONFLICT DO NOTHING`;
+/** All words of all users. A word may come twice for a user. */
+function selectWords(db: Pick<Rows, 'each'>, family: Family): string {
+  const ofProfiles = `SELECT word, id FROM words_of_profiles WHERE family = '${family}'`;
+  const list = listWithWords(family);
+  return list === undefined
+    ? ofProfiles
+    : `${ofProfiles} UNION ALL SELECT each.value, owner FROM lists CROSS JOIN ${db.each('words')} AS each
+       WHERE family = '${family}' AND collection = '${list}'`;
+}
+
+const addWords = (db: SqlAdapter, family: Family) =>
+  db.run(`
+    INSERT INTO words SELECT '${family}', word, id FROM (${selectWords(db, family)}) AS found
+    ORDER BY word, id ON CONFLICT DO NOTHING`);
 
 /** How many users have other lists. */
 async function deriveLists(db: SqlAdapter, family: Family): Promise<number> {
@@ -132,7 +150,7 @@ export async function wrongRows(db: Rows, family: Family) {
   const profile = await readServedRecord(db, findKind(family, 'profile'));
   const list = await readServedRecord(db, findKind(family, 'item'));
   const words = `SELECT word, id FROM words WHERE family = '${family}'`;
-  const wordsNow = `SELECT DISTINCT word, id FROM words_of_profiles WHERE family = '${family}'`;
+  const wordsNow = `SELECT DISTINCT word, id FROM (${selectWords(db, family)}) AS found`;
   return {
     profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
     lists: `
@@ -167,9 +185,8 @@ export async function deriveEverything(
   await dropMisfiled(db);
   for (const family of FAMILIES) {
     await db.run(`DELETE FROM words WHERE family = '${family}' AND NOT EXISTS (
-      SELECT 1 FROM words_of_profiles AS now
-      WHERE now.family = words.family AND now.word = words.word AND now.id = words.id)`);
-    await db.run(addWords(family));
+      SELECT 1 FROM (${selectWords(db, family)}) AS now WHERE now.word = words.word AND now.id = words.id)`);
+    await addWords(db, family);
   }
   const total = await countRows(db, 'SELECT count(*) FROM profiles');
   const step = 'deriving profiles and lists';

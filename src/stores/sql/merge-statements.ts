@@ -3,6 +3,7 @@
 // CROSS JOIN is an inner join; SQLite goes through its tables in the order they are written in: without it, a small
 // import could scan a whole table.
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../../records/kinds.ts';
+import { MEMBERS } from '../../records/schemas.ts';
 import { collectionsOf } from '../../variants.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
@@ -63,6 +64,10 @@ export const selectNames = (family: Family, columns: (name: string) => string = 
     .map((name) => `SELECT '${name}' AS collection${columns(name)}`)
     .join(' UNION ALL ')}) AS names`;
 
+/** The list of a family that also has the words of its tags; undefined if its items have no tags. */
+export const listWithWords = (family: Family): string | undefined =>
+  'tags' in MEMBERS[findKind(family, 'item')] ? collectionsOf(family)[0] : undefined;
+
 /** The ETag that all lists of a row of `profiles` have; null if one is missing, or they differ. */
 export const listedOnce = (family: Family) => `(
   SELECT CASE WHEN count(*) = ${collectionsOf(family).length} AND min(lists.etag) = max(lists.etag) THEN min(lists.etag) END
@@ -75,7 +80,7 @@ export const selectListed = (family: Family, served: string) => `
 
 export const REPLACE = `
   ON CONFLICT (family, user_key, collection) DO UPDATE
-  SET owner = excluded.owner, etag = excluded.etag, body = excluded.body`;
+  SET owner = excluded.owner, etag = excluded.etag, body = excluded.body, words = excluded.words`;
 
 export function statementsFor(family: Family) {
   const profileKind = stagedKind(findKind(family, 'profile'));

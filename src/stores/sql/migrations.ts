@@ -6,8 +6,8 @@ import { NoDataError, StoreError } from '../errors.ts';
 
 /** Of each store: the tables of version 1.0, and those of its schema.sql. */
 const SCHEMAS = {
-  sqlite: { oldest: 4, current: 18, folder: 'migrations' },
-  postgres: { oldest: 2, current: 15, folder: 'migrations/postgres' },
+  sqlite: { oldest: 4, current: 19, folder: 'migrations' },
+  postgres: { oldest: 2, current: 16, folder: 'migrations/postgres' },
 };
 
 export interface MigrationResult {

@@ -1,10 +1,12 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { computeEtag } from '../../records/etag.ts';
-import { FAMILIES } from '../../records/kinds.ts';
+import { FAMILIES, type Family } from '../../records/kinds.ts';
+import { searchTags } from '../../records/search-words.ts';
 import type { StepListener } from '../steps.ts';
 import { repairCounts, WRONG_COUNTS } from './counts.ts';
 import { type DeriveOptions, deriveEverything, wrongRows } from './derive.ts';
 import { wrongNames } from './media-names.ts';
+import { listWithWords } from './merge-statements.ts';
 import { readBody } from './packing.ts';
 import { countRows, type Rows, type SqlAdapter, type TextRow } from './sql-adapter.ts';
 import { findWrongWords } from './word-statements.ts';
@@ -70,18 +72,26 @@ export async function findFaults(db: Rows, onStep: StepListener): Promise<string
 
 const STEP_ROWS = 1000;
 
-/** Lists with another body than that of their ETag: the family and name of the user. */
+/** Lists with another body than that of their ETag, or other words than those of their tags: the family and name of the user. */
 async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<[string, string]> {
   const total = await countRows(db, 'SELECT count(*) FROM lists');
   let read = 0;
-  type List = [family: string, key: string, body: string, collection: string, etag: string];
-  const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag FROM lists`;
-  for await (const [family, key, body, collection, etag] of db.rows<List>(lists)) {
+  type List = [
+    family: Family,
+    key: string,
+    body: string,
+    collection: string,
+    etag: string,
+    words: string | null,
+  ];
+  const lists = `SELECT family, user_key, ${db.hex('body')}, collection, etag, words FROM lists`;
+  for await (const [family, key, body, collection, etag, words] of db.rows<List>(lists)) {
     if (++read % STEP_ROWS === 0) onStep('compressed answers', read / total);
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
-    if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(text.slice(start.length, -1)) !== etag)
-      yield [family, key];
+    const list = text.slice(start.length, -1);
+    if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(list) !== etag) yield [family, key];
+    else if (words !== (collection === listWithWords(family) ? searchTags(list) : null)) yield [family, key];
   }
 }
 

@@ -34,7 +34,7 @@ export interface SqlAdapter {
 /** Runs an action in a transaction with the work tables of an import. */
 export type Change = <T>(action: (db: SqlAdapter) => Promise<T>) => Promise<T>;
 
-export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex'>;
+export type Rows = Pick<SqlAdapter, 'rows' | 'member' | 'hex' | 'each'>;
 
 export async function firstRow(db: Rows, query: string): Promise<TextRow> {
   for await (const row of db.rows<TextRow>(query)) return row;

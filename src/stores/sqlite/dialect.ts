@@ -2,7 +2,7 @@
 
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
-import { searchWords } from '../../records/search-words.ts';
+import { searchTags, searchWords } from '../../records/search-words.ts';
 import { collectionsOf } from '../../variants.ts';
 import { makeBody } from '../sql/packing.ts';
 import type { SqlAdapter, TextRow } from '../sql/sql-adapter.ts';
@@ -13,6 +13,7 @@ export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));
   db.function('body_of', { deterministic: true }, (text) => makeBody(text));
   db.function('words_of', { deterministic: true }, (record) => searchWords(JSON.parse(String(record))));
+  db.function('words_of_tags', { deterministic: true }, (list) => searchTags(String(list)));
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
   );

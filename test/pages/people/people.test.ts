@@ -226,6 +226,23 @@ test('a tile has the title and the price, and nothing twice', async () => {
     expect(page).toContain(part);
 });
 
+test('a tag on the page of a work leads to a search that finds the user, or is no link', async () => {
+  const newest = Array.from({ length: 15 }, (_, nth) =>
+    shot(nth + 2, 1, { tags: 'Écru,dye', date: '2024-05-01 00:00:00' }),
+  );
+  const records = [folio(1, 'ada'), shot(1, 1, { tags: 'écru,old', date: '2024-01-01 00:00:00' }), ...newest];
+  const url = await databaseOf(...records);
+  const own = await serveHere({ DATABASE_URL: url, DIRECTORY: 'on' });
+  const { body, headers } = await ask(own, '/people/b/ada/1');
+  const [, address = ''] = /href="\.\.\/\.\.\/(b\?q=[^"]+)">écru</.exec(body) ?? [];
+  expect((await ask(own, `/people/${address}`)).body).toContain('href="b/ada"');
+  expect(body).toMatch(/>old<\/li>/);
+  expect((await ask(await serveHere({ DATABASE_URL: url }), '/people/b/ada/2')).body).toMatch(/dye<\/li>/);
+  await addRecords(url, shot(2, 1, { tags: 'old', date: '2024-05-01 00:00:00' }));
+  const after = await ask(own, '/people/b/ada/1', { headers: { 'if-none-match': String(headers.etag) } });
+  expect([after.status, after.body]).toEqual([200, expect.stringMatching(/>old<\/a>/)]);
+});
+
 test.each([
   ['se', 'Sweden'],
   ['UK', 'United Kingdom'],
