@@ -22,6 +22,7 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/icon.svg', 'image/svg+xml', 'plain'],
   ['/favicon.ico', 'image/svg+xml', 'plain'],
   ['/apple-touch-icon.png', 'image/png', 'plain'],
+  ['/preview.png', 'image/png', 'plain'],
   ['/embed.js', SCRIPT, 'packed'],
   ['/embed.d.ts', TEXT, 'packed'],
   ['/types.d.ts', TEXT, 'packed'],

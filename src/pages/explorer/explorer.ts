@@ -26,6 +26,7 @@ import {
   TEXT,
   typed,
 } from '../page-headers.ts';
+import { SITE_PICTURE } from '../people/page-head.ts';
 import { addIndexes } from '../people/person-pages.ts';
 import { readScript, readWeb, readWebBytes } from '../web-files.ts';
 import { createExplorerPage } from './explorer-page.ts';
@@ -75,6 +76,8 @@ export const explorer: FastifyPluginCallbackTypebox<ExplorerOptions> = (
     for (const url of ['/icon.svg', '/favicon.ico']) file(url, () => paint(readWeb('icon.svg')), SVG);
     // icon.svg with square corners, drawn with 180 pixels.
     file('/apple-touch-icon.png', () => readWebBytes('apple-touch-icon.png'), 'image/png');
+    const preview = { ...readable, ...typed('image/png', A_DAY) };
+    serveFile(app, `/${SITE_PICTURE}`, () => readWebBytes(SITE_PICTURE), preview);
     if (siteLogo !== undefined && 'bytes' in siteLogo)
       serveFile(app, '/logo', () => siteLogo.bytes, {
         ...INERT,

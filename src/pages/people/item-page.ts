@@ -133,7 +133,7 @@ function itemHead({ config, mount, look, language }: PagePlace, view: ItemView):
   const published = markup`<meta property="article:published_time" content="${item.date}">`;
   return markup`${headLinks(look.titled(`${title} – ${personTitle(person)}`), { description, page, older, newer })}
     ${linkPreview(look, { type: 'article', title, description, page }, published)}
-    ${previewPicture(person, pictures)}
+    ${previewPicture(person, { look, origin: mount.base.origin, pictures })}
     <script type="application/ld+json">${jsonBlock(linkedData(person, item, title, { page, profile }))}</script>`;
 }
 

@@ -39,21 +39,39 @@ export const linkPreview = (look: Look, { type, title, description, page }: Link
 /** Link previews draw no SVG. */
 const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
 
-/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
-export function previewPicture(person: Person, pictures?: KnownPictures): Markup {
+/** In place of pictures that cannot be drawn: frames on a wall. It is one for all, so no takedown has to know it. */
+export const SITE_PICTURE = 'preview.png';
+const SITE_PICTURE_SIZE = { width: 1200, height: 630 };
+
+interface PreviewSource {
+  readonly look: Look;
+  /** Where the server is, if that is known. */
+  readonly origin: string | undefined;
+  readonly pictures: KnownPictures | undefined;
+}
+
+/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar; or else a picture of the site. */
+function choosePicture(person: Person, { look, origin, pictures }: PreviewSource) {
   const work = person.items.find(({ image }) => isDrawn(image));
   const large = work?.image ?? [person.cover].find(isDrawn);
-  const shown = large ?? [person.avatar].find(isDrawn);
-  const { width, height } = pictures?.get(shown ?? '') ?? {};
+  const address = large ?? [person.avatar].find(isDrawn);
+  if (address === undefined && origin !== undefined)
+    return { address: `${origin}/${SITE_PICTURE}`, ...SITE_PICTURE_SIZE, alt: look.name, isLarge: true };
+  const { width, height } = pictures?.get(address ?? '') ?? {};
+  return { address, width, height, alt: work?.title || personTitle(person), isLarge: large !== undefined };
+}
+
+export function previewPicture(person: Person, source: PreviewSource): Markup {
+  const { address, width, height, alt, isLarge } = choosePicture(person, source);
   return markup`${
-    shown &&
-    markup`<meta property="og:image" content="${shown}">
+    address &&
+    markup`<meta property="og:image" content="${address}">
     ${
       width &&
       markup`<meta property="og:image:width" content="${width}">
     <meta property="og:image:height" content="${height}">`
     }
-    <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
+    <meta property="og:image:alt" content="${alt}">`
   }
-    <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
+    <meta name="twitter:card" content="${isLarge ? 'summary_large_image' : 'summary'}">`;
 }

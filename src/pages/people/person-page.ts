@@ -121,7 +121,7 @@ function personHead(
     <link rel="alternate" type="application/feed+json" title="${title}" href="${feeds}.json">
     ${profile && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: `${base.origin}/people/${variant}/${segment}`, format: 'json' }))}">`}
     ${linkPreview(look, { type: 'profile', title, description, page }, username)}
-    ${previewPicture(person, pictures)}
+    ${previewPicture(person, { look, origin: base.origin, pictures })}
     ${before === undefined && markup`<script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`}`;
 }
 

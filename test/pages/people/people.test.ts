@@ -1,5 +1,6 @@
 import { XmlDocument } from 'libxml2-wasm';
 import { mf2 } from 'microformats-parser';
+import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { escapeText } from '../../../src/pages/markup.ts';
 import { listOlder } from '../../../src/pages/people/history.ts';
@@ -241,6 +242,23 @@ test('a tag on the page of a work leads to a search that finds the user, or is n
   await addRecords(url, shot(2, 1, { tags: 'old', date: '2024-05-01 00:00:00' }));
   const after = await ask(own, '/people/b/ada/1', { headers: { 'if-none-match': String(headers.etag) } });
   expect([after.status, after.body]).toEqual([200, expect.stringMatching(/>old<\/a>/)]);
+});
+
+test('the link preview of a user without a picture shows one of the site', async () => {
+  const settings = { BASE_URL_B: 'https://b.example', SITE_NAME: 'Hall "1"' };
+  const records = [folio(1, 'ada', { avatar: 'https://e.example/a.svg' }), folio(2, 'bob'), shot(1, 2)];
+  const own = await serveHere({ DATABASE_URL: await databaseOf(...records), ...settings });
+  for (const path of ['ada', 'bob', 'bob/1']) {
+    const { body } = await ask(own, `/people/b/${path}`, { headers: { host: 'b.example' } });
+    expect(body).toContain('<meta property="og:image" content="https://b.example/preview.png">');
+    expect(body).toContain('<meta property="og:image:width" content="1200">');
+    expect(body).toContain('<meta property="og:image:alt" content="Hall &quot;1&quot;">');
+    expect(body).toContain('<meta name="twitter:card" content="summary_large_image">');
+  }
+  const response = await fetch(`${own.url}/preview.png`);
+  expect(response.headers.get('cache-control')).toBe('public, max-age=86400');
+  const picture = await sharp(await response.arrayBuffer()).metadata();
+  expect(picture).toMatchObject({ format: 'png', width: 1200, height: 630 });
 });
 
 test.each([
