@@ -318,8 +318,12 @@ const entries = fc
   .map((saved) => [...saved, ...(saved.some((one) => one.file === file(1)) ? [copyOf(OWN_ADDRESS, 1)] : [])]);
 const facts = fc.record({
   file: fc.constantFrom(file(1), file(2)),
-  width: fc.constantFrom(100, 200),
-  color: fc.constantFrom('aabbcc', null),
+  found: fc.oneof(
+    fc
+      .record({ width: fc.constantFrom(100, 200), color: fc.constantFrom('aabbcc', null) })
+      .map((measured) => ({ ...measured, height: 1, small: [] })),
+    fc.record({ failedDecodes: fc.constantFrom(1, 3) }),
+  ),
 });
 const link = (writer: Writer) => writer.finishFetch({ mediaUrl: MEDIA[0], files: false });
 
@@ -359,8 +363,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       await link(writer);
     }),
   },
-  stepOf('measure', facts, async ({ file, width, color }, writer) => {
-    await writer.saveFacts(file, { width, height: 1, color, small: [] });
+  stepOf('measure', facts, async ({ file, found }, writer) => {
+    await writer.saveFacts(file, found);
     await link(writer);
   }),
   stepOf('other address of copies', fc.constantFrom(...MEDIA), (value, writer) => writer.relink(value)),

@@ -95,7 +95,7 @@ describe(`derived data in ${storeName()}`, () => {
     expect(third).toBeGreaterThan(second ?? 0);
   });
 
-  test('who names a linked copy that is measured anew is noted by the end of the fetch', async () => {
+  test('who names a linked copy that is measured anew, or cannot be decoded any more, is noted by the end of the fetch', async () => {
     const [picture, file] = ['https://old.example/a', `${'0'.repeat(64)}.png`];
     const url = await databaseOf(folio(1, 'ada', { avatar: picture }), folio(2, 'bob'));
     await saveOriginals(url, [{ url: picture, file, bytes: 1, reason: null }]);
@@ -116,5 +116,16 @@ describe(`derived data in ${storeName()}`, () => {
     await finish();
     expect((await read(later.generation)).changes).toEqual([]);
     expect((await read()).generation).toBe(later.generation);
+    const fail = (failedDecodes: number) =>
+      change(url, (writer) => writer.saveFacts(file, { failedDecodes }));
+    await fail(1);
+    await finish();
+    expect((await read(later.generation)).changes).toMatchObject([
+      { key: 'ada', profile: false, list: false },
+    ]);
+    const last = await read();
+    await fail(2);
+    await finish();
+    expect((await read()).generation).toBe(last.generation);
   });
 });

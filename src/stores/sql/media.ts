@@ -93,18 +93,39 @@ const noteFacts = (family: Family) => `
   WHERE generation > 0 AND family = '${family}' AND profiles.id = users.id
   ON CONFLICT (family, user_key) DO UPDATE SET generation = excluded.generation`;
 
+/** $1 is the file, and $2 to $5 are its width, height, colour and small pictures, empty where a copy has none. */
+const FACTS = {
+  width: "CAST(nullif($2, '') AS integer)",
+  height: "CAST(nullif($3, '') AS integer)",
+  color: "nullif($4, '')",
+  small: "nullif($5, '')",
+};
+
 const IS_OTHER = `file = $1 AND linked_file IS NOT NULL AND EXISTS (
-  SELECT 1 FROM copies WHERE copies.file = media.file
-  AND (width IS DISTINCT FROM $2 OR color IS DISTINCT FROM nullif($3, '') OR small IS DISTINCT FROM $4))`;
+  SELECT 1 FROM copies WHERE copies.file = media.file AND (width IS DISTINCT FROM ${FACTS.width}
+    OR height IS DISTINCT FROM ${FACTS.height} OR color IS DISTINCT FROM ${FACTS.color}
+    OR nullif(small, '') IS DISTINCT FROM ${FACTS.small}))`;
 
 /** Writes nothing: it tells whether there is anything to note, for a fraction of what it costs to look for users. */
 const FIND_OTHER = `UPDATE media SET linked_file = linked_file WHERE ${IS_OTHER}`;
 
 const SAVE_FACTS = `
-  UPDATE copies SET width = $2, height = $3, color = nullif($4, ''), small = $5, tries = 0
+  UPDATE copies SET width = ${FACTS.width}, height = ${FACTS.height}, color = ${FACTS.color}, small = ${FACTS.small}, tries = $6
   WHERE file = $1 AND ${HAS_ADDRESS}`;
-const SAVE_FAILURE = `
-  UPDATE copies SET width = NULL, height = NULL, color = NULL, small = NULL, tries = $2 WHERE file = $1 AND ${HAS_ADDRESS}`;
+
+/** Of a copy that cannot be decoded, pages know nothing. */
+const describeFacts = (facts: MeasuredCopy | UndecodedCopy) =>
+  'failedDecodes' in facts
+    ? { shown: ['', '', '', ''], tries: facts.failedDecodes }
+    : {
+        shown: [
+          String(facts.width),
+          String(facts.height),
+          facts.color ?? '',
+          writeSmall(facts.small, facts.width),
+        ],
+        tries: 0,
+      };
 
 /** False if no address has the copy any more. */
 export async function saveFacts(
@@ -112,13 +133,11 @@ export async function saveFacts(
   file: string,
   facts: MeasuredCopy | UndecodedCopy,
 ): Promise<boolean> {
-  if ('failedDecodes' in facts) return (await db.run(SAVE_FAILURE, [file, String(facts.failedDecodes)])) > 0;
-  const { width, height, color, small } = facts;
-  const shown = [file, String(width), color ?? '', writeSmall(small, width)];
-  if ((await db.run(FIND_OTHER, shown)) > 0)
-    for (const family of FAMILIES) await db.run(noteFacts(family), shown);
-  const values = [file, String(width), String(height), color ?? '', writeSmall(small, width)];
-  return (await db.run(SAVE_FACTS, values)) > 0;
+  const { shown, tries } = describeFacts(facts);
+  const values = [file, ...shown];
+  if ((await db.run(FIND_OTHER, values)) > 0)
+    for (const family of FAMILIES) await db.run(noteFacts(family), values);
+  return (await db.run(SAVE_FACTS, [...values, String(tries)])) > 0;
 }
 
 /**
