@@ -311,11 +311,9 @@ const copyOf = (url: string, digit: number) =>
   digit === 0
     ? { url, file: null, bytes: 0, reason: 'gone' }
     : { url, file: file(digit), bytes: 1, reason: null };
-/** A fetch also finds the copy that records name by its own address. */
 const entries = fc
   .array(fc.tuple(fc.constantFrom(...PICTURES), fc.nat({ max: 2 })), { minLength: 1, maxLength: 3 })
-  .map((saved) => saved.map(([url, digit]) => copyOf(url, digit)))
-  .map((saved) => [...saved, ...(saved.some((one) => one.file === file(1)) ? [copyOf(OWN_ADDRESS, 1)] : [])]);
+  .map((saved) => saved.map(([url, digit]) => copyOf(url, digit)));
 const facts = fc.record({
   file: fc.constantFrom(file(1), file(2)),
   found: fc.oneof(

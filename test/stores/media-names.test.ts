@@ -194,6 +194,13 @@ describe(`names of pictures in ${storeName()}`, () => {
     expect(await leftOf(url, 'bob')).toEqual([own]);
   });
 
+  test('a copy stays that a record named by its own address before there was one', async () => {
+    const own = `${MEDIA}/${copyName(1)}`;
+    const url = await fetched(folio(1, 'ada', { avatar: own }), folio(2, 'bob', { avatar: A }));
+    expect(await leftOf(url, 'bob')).toEqual([own]);
+    expect(await leftOf(url, 'ada')).toEqual([]);
+  });
+
   test('a fetch that was killed has copied the picture of a user who is gone', async () => {
     const url = await fetched(folio(1, 'ada', { avatar: A, cover_image: B }), folio(2, 'bob'));
     await addRecords(url, folio(3, 'cy', { avatar: PICTURES[0] }));
