@@ -1,10 +1,11 @@
 // `vitrine media`: the copies of pictures. The command that fetches them has a file of its own.
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
+import { openShown } from '../import/open-shown.ts';
 import { megabytes, showSteps } from '../import/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
 import { CommandFailed } from '../stores/command-errors.ts';
-import { openArchive, openWriter } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import type { Archive, MediaSummary } from '../stores/sql/archive.ts';
 import { openNotifying } from '../tools/notify/notifying.ts';
@@ -153,7 +154,7 @@ const createPrune = (context: CommandContext): Command =>
       await refuseForeign(database, mediaDir);
       const mediaUrl = await linkingUrl(place);
       const { runPrune } = await import('../tools/media/upkeep.ts');
-      await using writer = await openWriter(database, { mustExist: true });
+      await using writer = await openShown(database, context.stderr, { mustExist: true });
       const signal = context.stopSignal();
       const seconds = Math.round(grace * 3600);
       const out = context.stderr;

@@ -1,9 +1,9 @@
 // `vitrine purge`
 
+import { openShown } from '../import/open-shown.ts';
 import { showSteps } from '../import/terminal.ts';
 import { counted } from '../records/printable.ts';
 import { UsageError } from '../stores/command-errors.ts';
-import { openWriter } from '../stores/open.ts';
 import { notifySubscribers, pickChanges } from '../tools/notify/notify.ts';
 import { createSubscribers, readNotifyConfig } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
@@ -34,7 +34,7 @@ async function runPurge({ all, dryRun, ...flags }: PurgeFlags, context: CommandC
   const subscribers = await createSubscribers(all ? { ...config, notify: [] } : config, context);
   if (subscribers.length === 0)
     throw new UsageError('name the caches: set PURGE, such as PURGE=nginx:/var/cache/vitrine');
-  await using writer = await openWriter(chooseDatabase(flags, context), { mustExist: true });
+  await using writer = await openShown(chooseDatabase(flags, context), context.stderr, { mustExist: true });
   const names = subscribers.map(({ name }) => name);
   const { pending } = await writer.readPending(names);
   const caches = subscribers.map((subscriber, index) => {

@@ -32,20 +32,22 @@ export async function openReader(source: string | Buffer): Promise<StoreHandle<R
   return closing(await (await reading(source)).openReader(source));
 }
 
-interface WriterOptions {
+export interface WriterOptions {
   /** A file that is missing is a mistake. Otherwise it is created. */
   readonly mustExist?: boolean;
   /** For a load that is tried only, which changes nothing and creates nothing. */
   readonly isTrial?: boolean;
+  /** Called while a database of an earlier version is migrated. What it throws undoes that. */
+  readonly onStep?: StepListener;
 }
 
 export async function openWriter(
   url: string,
-  { mustExist = false, isTrial = false }: WriterOptions = {},
+  { mustExist = false, isTrial = false, onStep }: WriterOptions = {},
 ): Promise<StoreHandle<Writer>> {
   if (isTrial) return await openTrialWriter(url);
   if (mustExist && !isPostgresUrl(url)) (await import('./sqlite/file.ts')).refuseMissing(url);
-  return closing(await (await writing(url)).openWriter(url));
+  return closing(await (await writing(url)).openWriter(url, onStep));
 }
 
 async function openTrialWriter(url: string): Promise<StoreHandle<Writer>> {
@@ -86,7 +88,7 @@ export const findHostsBehind = async (url: string): Promise<readonly string[]> =
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string, onStep = noStep): Promise<number> {
-  await using writer = await openWriter(url, { mustExist: true });
+  await using writer = await openWriter(url, { mustExist: true, onStep });
   return await writer.repair({ onStep });
 }
 

@@ -82,7 +82,7 @@ export const migrate = (client: pg.Client, name: string, onStep = noStep): Promi
 async function migrateLocked(
   client: pg.Client,
   name: string,
-  onStep: StepListener,
+  onOlder: StepListener,
 ): Promise<MigrationResult> {
   if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
     throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
@@ -90,6 +90,8 @@ async function migrateLocked(
   const from = await readSchema(client);
   SCHEMA.refuseUnknown(`The database at ${name}`, from);
   if (from === SCHEMA.current) refuseNewerShape(`The database at ${name}`, await readShape(client));
+  // New tables are made in a moment.
+  const onStep = from === 0 ? noStep : onOlder;
   if (from === 0) await refuseOtherTables(client, name);
   if (from < SCHEMA.current) await bringTables(client, from, onStep);
   const hasOtherShape = isShapeDue(await readShape(client));

@@ -14,9 +14,9 @@ import { describeErrors } from './errors.ts';
 import { joinValues, numbersArray } from './long-values.ts';
 import { migrate, readSchema, refuseOtherContents, refuseUnfit } from './migrate.ts';
 
-export async function openWriter(url: string): Promise<Writer> {
+export async function openWriter(url: string, onStep?: StepListener): Promise<Writer> {
   const connection = await openPrimary(url);
-  await closeIfFailed(connection, ({ client, name }) => migrate(client, name));
+  await closeIfFailed(connection, ({ client, name }) => migrate(client, name, onStep));
   return writerOn(connection);
 }
 

@@ -59,14 +59,14 @@ export function openExclusive(path: string, waitMs: number): OpenDatabase | unde
   });
 }
 
-export async function openForWriting(path: string): Promise<OpenDatabase> {
+export async function openForWriting(path: string, onStep?: StepListener): Promise<OpenDatabase> {
   const { database } = readStats(path);
   try {
-    return (await openPrepared(path)).db;
+    return (await openPrepared(path, onStep)).db;
   } catch (error) {
     if (database === undefined || isSameFile(database, readStats(path).database)) throw error;
     // Another import had made the file, was refused, and removed it meanwhile.
-    return await openForWriting(path);
+    return await openForWriting(path, onStep);
   }
 }
 

@@ -18,9 +18,9 @@ import { compact, describeTraces, eraseTraces } from './traces.ts';
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
 
-export async function openWriter(path: string): Promise<Writer> {
+export async function openWriter(path: string, onStep?: StepListener): Promise<Writer> {
   const isNew = !existsSync(path);
-  const db = await openForWriting(path);
+  const db = await openForWriting(path, onStep);
   const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
 }

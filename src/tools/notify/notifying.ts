@@ -3,9 +3,10 @@
 import { readConfig } from '../../config/config.ts';
 import { readToken } from '../../config/secrets.ts';
 import { baseUrlSetting, type Config, type SettingName, variableName } from '../../config/settings.ts';
+import { openShown } from '../../import/open-shown.ts';
 import { showSteps, type Terminal } from '../../import/terminal.ts';
 import { explain } from '../../stores/command-errors.ts';
-import { openWriter, type StoreHandle } from '../../stores/open.ts';
+import type { StoreHandle } from '../../stores/open.ts';
 import type { Writer } from '../../stores/writer.ts';
 import { VARIANT_NAMES } from '../../variants.ts';
 import type { Subscriber } from './notify.ts';
@@ -53,10 +54,10 @@ type NotifyingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean 
 export async function openNotifying(
   url: string,
   context: NotifyingProcess,
-  options: { readonly mustExist?: boolean } = {},
+  options: { readonly mustExist?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<NotifyingWriter> {
   const subscribers = await createSubscribers(readNotifyConfig(context), context);
-  const writer = await openWriter(url, options);
+  const writer = await openShown(url, context.stderr, options);
 
   async function end(): Promise<void> {
     try {
@@ -75,7 +76,7 @@ export async function notifyChanges(url: string, context: NotifyingProcess): Pro
   try {
     const subscribers = await createSubscribers(readNotifyConfig(context), context);
     if (subscribers.length === 0) return;
-    await using writer = await openWriter(url);
+    await using writer = await openShown(url, context.stderr);
     await notify(writer, subscribers, context);
   } catch (error) {
     context.stderr.write(`subscribers could not be notified: ${explain(error).join(' ')}\n`);
