@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { readBody } from '../../src/stores/sql/packing.ts';
-import { people, type Raw, writePeople } from './data.ts';
+import { PORTFOLIO, people, type Raw, writePeople } from './data.ts';
 import { BEHIND_PROXY, peerFile, startPeer, startStaticNginx, startVitrine, vitrine } from './servers.ts';
 
 const ITEMS_EACH = 15;
+export const MOST_PORTFOLIOS = 10_000;
 export const STATIC_USERS = 3000;
 export const JSON_SERVER_USERS = 1000;
 
@@ -24,6 +25,12 @@ export function createContenders(folder: string, users: number) {
   const database = once(async () => {
     await execute(vitrine('import', '--database-url', file('vitrine.db'), await input()));
     return file('vitrine.db');
+  });
+  const portfolios = once(async () => {
+    const records = file('portfolios.ndjson');
+    await writePeople(records, Math.min(users, MOST_PORTFOLIOS), ITEMS_EACH, PORTFOLIO);
+    await execute(vitrine('import', '--database-url', file('portfolios.db'), records));
+    return file('portfolios.db');
   });
   const ordinary = once(async () => {
     await execute([process.execPath, peerFile('import-by-hand'), await input(), file('ordinary.db')]);
@@ -43,10 +50,9 @@ export function createContenders(folder: string, users: number) {
     }),
     random: once(async () => startVitrine(await database())),
     withPages: once(async () => startVitrine(await database(), { DIRECTORY: 'on' })),
-    itemPages: once(async () => {
-      writeFileSync(file('item-pages'), readItemPages(await database(), users).join('\n'));
-      return file('item-pages');
-    }),
+    itemPages: once(async () => writeItemPages(file('item-pages'), await database(), '/people/a/')),
+    portfolios: once(async () => startVitrine(await portfolios(), { DIRECTORY: 'on' })),
+    shotPages: once(async () => writeItemPages(file('shot-pages'), await portfolios(), '/people/b/')),
     behindProxy: once(async () => startVitrine(await database(), BEHIND_PROXY)),
     byHand: once(async () => startPeer('fastify-sqlite', { DATABASE: await ordinary() })),
     express: once(async () => startPeer('express-sqlite', { DATABASE: await ordinary() })),
@@ -87,18 +93,19 @@ async function readLists(database: string, users: number): Promise<[string, stri
   });
 }
 
-/** The address of an item's page for each of the first users. */
-function readItemPages(database: string, users: number): string[] {
+/** Writes the address of an item's page for each user into a file. */
+function writeItemPages(path: string, database: string, people: string): string {
   const db = new Database(database, { readonly: true });
   const found = db
     .prepare(
-      `SELECT '/people/a/' || user_key || '/' || max(items.id) FROM profiles JOIN items ON owner = profiles.id
-       GROUP BY profiles.id ORDER BY profiles.id LIMIT ?`,
+      `SELECT ? || user_key || '/' || max(items.id) FROM profiles JOIN items ON owner = profiles.id
+       GROUP BY profiles.id ORDER BY profiles.id`,
     )
     .pluck()
-    .all(users) as string[];
+    .all(people);
   db.close();
-  return found;
+  writeFileSync(path, found.join('\n'));
+  return path;
 }
 
 /** A file for each response. */

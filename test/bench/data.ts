@@ -11,20 +11,30 @@ const STRIDE = 7919;
 export const nameOf = (user: number) => `user${user}`;
 
 /** All profiles, then all items by date: as many for each user, and the users mixed. */
-export function* people(users: number, itemsPerUser: number): Generator<Raw> {
-  for (let user = 1; user <= users; user++) yield makeProfile(user, itemsPerUser);
+export function* people(users: number, itemsPerUser: number, make: Makers = MICROBLOG): Generator<Raw> {
+  for (let user = 1; user <= users; user++) yield make.profile(user, itemsPerUser);
   let id = 0;
   for (let round = 0; round < itemsPerUser; round++) {
     for (let turn = 0; turn < users; turn++) {
       const user = users % STRIDE === 0 ? turn + 1 : ((turn * STRIDE) % users) + 1;
-      yield makePost(++id, user);
+      yield make.item(++id, user);
     }
   }
 }
 
 /** Writes them as NDJSON. */
-export const writePeople = (path: string, users: number, itemsPerUser: number): Promise<void> =>
-  writeRecords(path, people(users, itemsPerUser));
+export const writePeople = (
+  path: string,
+  users: number,
+  itemsPerUser: number,
+  make?: Makers,
+): Promise<void> => writeRecords(path, people(users, itemsPerUser, make));
+
+/** The records of one family. */
+interface Makers {
+  readonly profile: (user: number, items: number) => Raw;
+  readonly item: (id: number, user: number) => Raw;
+}
 
 export async function writeRecords(path: string, records: Iterable<Raw>): Promise<void> {
   const out = createWriteStream(path);
@@ -95,3 +105,56 @@ function makePost(id: number, user: number): Raw {
     thumbnail_song: '',
   };
 }
+
+const SKILLS = [
+  'illustration',
+  'lettering',
+  'type design',
+  'photography',
+  'ceramics',
+  'printmaking',
+  'wood cut',
+];
+const SHAPES = ['800x600', '600x800', '900x900'];
+
+const makePortfolio = (user: number, items: number): Raw => ({
+  totalFollowers: String((user * 31) % 4801),
+  totalFollowing: String((user * 17) % 997),
+  Likes: String(user % 331),
+  totalShots: String(items),
+  Lists: '0',
+  Listed: '0',
+  Projects: '0',
+  id: String(user),
+  username: nameOf(user),
+  name: `User Number ${user}`,
+  location: pick(PLACES, user),
+  social_link: `https://social.example.org/${user}`,
+  website: user % 3 === 0 ? `https://people.example.org/${user}` : '',
+  bio: user % 4 === 0 ? '' : BIO,
+  skills: [0, 1, 2].map((step) => pick(SKILLS, user + step)).join(),
+  avatar: `https://img.example.org/avatar/${user}.jpg`,
+  type_account: '1',
+  cover_image: `https://img.example.org/cover/${user}.jpg`,
+});
+
+const makeShot = (id: number, user: number): Raw => ({
+  id: String(id),
+  id_project: '0',
+  created_project: '',
+  image: `https://img.example.org/shot/${id}-${pick(SHAPES, id)}.jpg`,
+  large_image: `https://img.example.org/shot/large/${id}-${pick(SHAPES, id)}.jpg`,
+  token_id: tokenOf(id),
+  description: pick(TOPICS, id),
+  title: `${pick(PLACES, id)}, no. ${id}`,
+  user_id: String(user),
+  status: '1',
+  tags: [0, 3].map((step) => pick(SKILLS, id + step)).join(),
+  date: timeOf(id),
+  attachment: '',
+  url_purchased: '',
+  price_item: id % 5 === 0 ? '45.00' : '',
+});
+
+const MICROBLOG: Makers = { profile: makeProfile, item: makePost };
+export const PORTFOLIO: Makers = { profile: makePortfolio, item: makeShot };

@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '../support/programs.ts';
-import { type Contenders, JSON_SERVER_USERS, STATIC_USERS } from './contenders.ts';
+import { type Contenders, JSON_SERVER_USERS, MOST_PORTFOLIOS, STATIC_USERS } from './contenders.ts';
 import { firstAddress, request, type Target } from './load.ts';
 import type { Row } from './measure.ts';
-import { startPeer, startPrintedNginx } from './servers.ts';
+import { type Server, startPeer, startPrintedNginx } from './servers.ts';
 
 export const BY_HAND = 'Fastify + TypeBox + better-sqlite3';
 export const RANDOM = 'Vitrine, random users';
@@ -80,7 +80,8 @@ const GROUPS: Record<string, { readonly status: number; readonly start: Start }>
       ];
     },
   },
-  pages: { status: 200, start: startPages },
+  'pages of microblogs': { status: 200, start: startMicroblogs },
+  'pages of portfolios': { status: 200, start: startPortfolios },
   'behind the printed nginx, from its cache': {
     status: 200,
     start: (contenders) => startDeployment(contenders, true, 1.2),
@@ -100,23 +101,13 @@ export async function startGroup(group: string, contenders: Contenders): Promise
 }
 
 /** Pages next to the lookup that every page of a person could make in their place. */
-async function startPages(contenders: Contenders) {
-  const { users, folder } = contenders;
+async function startMicroblogs(contenders: Contenders) {
+  const { users } = contenders;
   const server = await contenders.withPages();
-  const etags = join(folder, 'page-etags');
-  const known = Math.min(users, PAGES_KNOWN);
-  const found: string[] = [];
-  for (let user = 1; user <= known; user++)
-    found.push(String((await request(server.port, `/people/a/user${user}`)).headers.etag));
-  writeFileSync(etags, found.join('\n'));
-  const row = (name: string, target: Target, atMost: number) => ({
-    name,
-    servers: [server] as const,
-    target: { gzip: true, ...target },
-    atMost,
-    isOther: true,
-  });
+  const row = pageRow(server);
   const page = { before: '/people/a/user', users };
+  const known = Math.min(users, PAGES_KNOWN);
+  const etags = await writePageEtags(contenders, server, known);
   return [
     {
       name: 'list of 15 items, gzip',
@@ -128,6 +119,38 @@ async function startPages(contenders: Contenders) {
     row('page of the directory, 50 people', { before: '/people/a?after=user', users }, 19),
     { ...row('page of a person, 304 Not Modified', { ...page, users: known, etags }, 3), status: 304 },
   ];
+}
+
+async function startPortfolios(contenders: Contenders) {
+  const users = Math.min(contenders.users, MOST_PORTFOLIOS);
+  const server = await contenders.portfolios();
+  const row = pageRow(server);
+  const list = { before: '/b/api/username/user', users, after: '/shots', gzip: true };
+  const page = { before: '/people/b/user', users };
+  return [
+    { name: 'list of 15 works, gzip', servers: [server] as const, target: list },
+    row('page of a person with 15 works', page, 19),
+    row('page of a work', { ...page, addresses: await contenders.shotPages() }, 15),
+    row('page of the directory, 50 people with 3 works each', { before: '/people/b?after=user', users }, 40),
+  ];
+}
+
+const pageRow = (server: Server) => (name: string, target: Target, atMost: number) => ({
+  name,
+  servers: [server] as const,
+  target: { gzip: true, ...target },
+  atMost,
+  isOther: true,
+});
+
+/** The ETags of the pages of the first users, in a file. */
+async function writePageEtags({ folder }: Contenders, { port }: Server, users: number): Promise<string> {
+  const path = join(folder, 'page-etags');
+  const found: string[] = [];
+  for (let user = 1; user <= users; user++)
+    found.push(String((await request(port, `/people/a/user${user}`)).headers.etag));
+  writeFileSync(path, found.join('\n'));
+  return path;
 }
 
 const lookups = (users: number, after: string): Target => ({ before: '/a/api/?user=user', users, after });
