@@ -1,8 +1,12 @@
-// A database that cannot be reached ends every command that opens it: none may say what it could not read.
+// A database that cannot be reached, or has the log of another one, ends every command that opens it: none may say what it
+// could not read, or damage it.
+import { copyFileSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
-import { tempFolder } from '../support/files.ts';
+import { databaseOf } from '../support/database.ts';
+import { copyOf, fixture, tempFolder } from '../support/files.ts';
 import { ask } from '../support/http.ts';
 import { run } from '../support/run.ts';
 import { startServer } from '../support/server.ts';
@@ -39,7 +43,11 @@ const ARGUMENTS: Record<string, string[]> = {
   publish: ['--for', 'nginx', join(tempFolder(), 'site')],
 };
 /** These end before they open it. A server waits for its database. */
-const OTHERS = ['snapshot', 'restore', 'serve', 'config', 'print'];
+const FILE_ONLY: Record<string, string[]> = {
+  snapshot: [join(tempFolder(), 'snapshot.db')],
+  restore: [copyOf(fixture('older/schema-4.db'))],
+};
+const OTHERS = ['serve', 'config', 'print'];
 
 /** In the help of a command that takes some settings, and of one that takes all. */
 const TAKES_DATABASE = /--database-url <|Each setting is an option/;
@@ -50,22 +58,62 @@ test('every command that opens a database is tested here', async () => {
   const taking: string[] = [];
   for (const words of [...Object.keys(COMMANDS).filter((name) => name !== 'media'), ...parts])
     if (TAKES_DATABASE.test((await run([...words.split(' '), '--help'])).stdout)) taking.push(words);
-  expect(taking.toSorted()).toEqual([...Object.keys(ARGUMENTS), ...OTHERS].toSorted());
+  expect(taking.toSorted()).toEqual([...Object.keys({ ...ARGUMENTS, ...FILE_ONLY }), ...OTHERS].toSorted());
 });
 
 test.each(Object.entries(ARGUMENTS))('%s fails and names the database', async (words, args) => {
+  const { code, stdout, stderr } = await run([...words.split(' '), ...args, '--json'], {
+    env: settingsFor(CLOSED),
+  });
+  const said = expect.stringContaining('The database at 127.0.0.1:1 refuses connections.');
+  expect({ code, said: stdout + stderr }).toEqual({ code: 1, said });
+});
+
+function settingsFor(database: string) {
   const folder = tempFolder();
-  const env = {
-    DATABASE_URL: CLOSED,
+  return {
+    DATABASE_URL: database,
     MEDIA_DIR: folder,
     MEDIA_URL: 'http://127.0.0.1/m/',
     PUBLIC_URL: 'http://127.0.0.1',
     PURGE: `nginx:${folder}`,
   };
-  const { code, stdout, stderr } = await run([...words.split(' '), ...args, '--json'], { env });
-  const said = expect.stringContaining('The database at 127.0.0.1:1 refuses connections.');
-  expect({ code, said: stdout + stderr }).toEqual({ code: 1, said });
-});
+}
+
+/** What a killed write to another file has left at a path. */
+async function leave(suffix: '-wal' | '-journal', path: string): Promise<void> {
+  const killed = await databaseOf(fixture('portfolio.ndjson'));
+  const db = new Database(killed);
+  if (suffix === '-journal') db.pragma('journal_mode = DELETE');
+  db.pragma('cache_size = 1');
+  db.exec('BEGIN; DROP TABLE words; UPDATE items SET record = record || record');
+  if (suffix === '-wal') db.exec('COMMIT');
+  copyFileSync(killed + suffix, path + suffix);
+  db.close();
+}
+
+test.each(Object.entries({ ...ARGUMENTS, ...FILE_ONLY }))(
+  '%s refuses what a killed write to another file has left',
+  async (words, args) => {
+    const sound = await databaseOf(fixture('microblog.ndjson'));
+    for (const suffix of ['-wal', '-journal'] as const) {
+      const path = copyOf(sound);
+      await leave(suffix, path);
+      const before = [path, path + suffix].map((file) => readFileSync(file, 'latin1'));
+      const { code, stdout, stderr } = await run([...words.split(' '), ...args, '--json'], {
+        env: settingsFor(path),
+      });
+      const said = expect.stringMatching(
+        new RegExp(`site.db${suffix} .* another file.* move .*site.db${suffix}.* away`),
+      );
+      expect({ code, said: stdout + stderr }).toEqual({ code: 1, said });
+      expect([path, path + suffix].map((file) => readFileSync(file, 'latin1'))).toEqual(before);
+      // As it says.
+      renameSync(path + suffix, `${path}.moved`);
+      expect((await run(['check'], { env: settingsFor(path) })).stdout).toContain('is sound');
+    }
+  },
+);
 
 // Zeros would ring as lost users.
 test('a server that could not read its database yet has no metrics of what it holds', async () => {
