@@ -15,7 +15,8 @@ import { change as changeIn } from '../../src/stores/sqlite/write.ts';
 import { createWriter, type Writer } from '../../src/stores/writer.ts';
 import { notifySubscribers, type Subscriber } from '../../src/tools/notify/notify.ts';
 import { call } from '../../src/tools/remote/host.ts';
-import { addRecords, newDatabase, storeName } from '../support/database.ts';
+import { microblogName, portfolioName, USER_IDS, usersBeyondLimits } from '../support/beyond-limits.ts';
+import { addRecords, databaseOf, newDatabase, storeName } from '../support/database.ts';
 import { ndjson, tempFile } from '../support/files.ts';
 import { bodyOf, change, executeSql, newPath, saveOriginals } from '../support/importing.ts';
 import { startSite } from '../support/mirror-site.ts';
@@ -186,6 +187,41 @@ describe(`the changes of the ${storeName()} store`, () => {
       lines: [{ generation: last, everything: true }],
       stderr: 'vitrine: what changed since generation 17 is not known: take everything as changed\n',
     });
+  });
+
+  test('of 201 users in each family are all listed, with their spellings and the addresses of each host', async () => {
+    const url = await databaseOf(...usersBeyondLimits());
+    const { generation } = await read(url, undefined);
+    await addRecords(url, ...usersBeyondLimits(() => ({ bio: 'new' })));
+    const env = {
+      BASE_URL_A: 'https://a.example',
+      BASE_URL_B: 'https://b.example',
+      BASE_URL_C: 'https://b.example/c',
+    };
+    const { stdout } = await run(['changes', '--database-url', url, '--since', `${generation}`], { env });
+    const lines = stdout.trim().split('\n');
+    const listed = lines.slice(0, -1).map((line) => JSON.parse(line));
+    const ofMicroblog = USER_IDS.map((id) => ({
+      family: 'microblog',
+      user: microblogName(id),
+      what: ['profile'],
+      api: [`https://a.example/api/?user=${microblogName(id)}`],
+    }));
+    const ofPortfolio = USER_IDS.map((id) => ({
+      family: 'portfolio',
+      user: portfolioName(id),
+      what: ['profile'],
+      api: ['https://b.example', 'https://b.example/c'].flatMap((base) =>
+        [portfolioName(id), microblogName(id)].map((name) => `${base}/api/username/${name}`),
+      ),
+    }));
+    const found = listed.map(({ addresses, ...line }) => ({
+      ...line,
+      api: addresses.filter((address: string) => address.includes('/api/')),
+    }));
+    const byUser = ({ user: one }: { user: string }, { user: other }: { user: string }) =>
+      one < other ? -1 : 1;
+    expect(found.toSorted(byUser)).toEqual([...ofMicroblog, ...ofPortfolio].toSorted(byUser));
   });
 
   test('of the newest change are listed without a generation', async () => {

@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
+import { beyondLimits, ITEMS, portfolioName, USERS } from '../support/beyond-limits.ts';
 import { databaseOf, newDatabase, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
 import { exported } from '../support/importing.ts';
 import { mirrorHere, portfolio, startSite } from '../support/mirror-site.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
 import { done } from '../support/run.ts';
-import { beyondLimits, ITEMS, portfolioName, USERS } from './beyond-limits.ts';
 
 const RECORDS = [
   folio(7, 'Zarathustra', { bio: 'thus spoke' }),

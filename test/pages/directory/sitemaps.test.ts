@@ -67,6 +67,28 @@ test('the index is made of the number of users, without reading them', async () 
   expect(users).toBe(1);
 });
 
+test('of 1,051 people, the sitemaps that the index names list each once', async () => {
+  const people = Array.from({ length: 1051 }, (_, nr) => entry(`user${String(nr).padStart(4, '0')}`));
+  const server = await serveLookups(
+    {
+      version: () => 1,
+      users: async (_family, { after = '', skip = 0, limit }) =>
+        people.filter(({ key }) => key > after).slice(skip, skip + limit),
+      counts: () => ({ ...NO_COUNTS, 'portfolio profile': people.length }),
+      historySizes: () => [],
+    },
+    { directory: 'on', baseUrlA: '', baseUrlB: 'http://b.example/b', baseUrlC: '' },
+  );
+  const listed = async (path: string) => {
+    const { body } = await ask(server, path, { headers: { host: 'b.example' } });
+    return [...body.matchAll(/<loc>([^<]*)/g)].map(([, address = '']) => address);
+  };
+  const pages = [];
+  for (const file of await listed('/sitemap.xml')) pages.push(...(await listed(new URL(file).pathname)));
+  const directory = 'http://b.example/people/b';
+  expect(pages).toEqual([directory, ...people.map(({ key }) => `${directory}/${key}`)]);
+});
+
 test('the last few are kept as the same objects, and failures are not kept', async () => {
   const data = { version: 1 };
   const share = oncePerVersion<{ name: string }>({ version: () => data.version }, 2);

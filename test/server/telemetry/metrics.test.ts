@@ -5,7 +5,11 @@ import { METHODS } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/config/package-files.ts';
-import { METRICS } from '../../../src/server/telemetry/metric-table.ts';
+import { createRegistry, METRICS } from '../../../src/server/telemetry/metric-table.ts';
+import { createCounts } from '../../../src/server/telemetry/request-counts.ts';
+import { readStorage } from '../../../src/server/telemetry/storage.ts';
+import { NO_COUNTS } from '../../../src/stores/sql/counts.ts';
+import { beyondLimits, ITEMS, portfolioName, USERS } from '../../support/beyond-limits.ts';
 import { databaseOf } from '../../support/database.ts';
 import { fixture, ROOT, readRecords, tempFolder } from '../../support/files.ts';
 import { ask, json, sendRaw } from '../../support/http.ts';
@@ -120,8 +124,8 @@ describe('requests', () => {
 });
 
 describe('the data', () => {
-  const recordsOf = async () => {
-    const metrics = await metricsOf(server);
+  const recordsOf = async (of = server) => {
+    const metrics = await metricsOf(of);
     const kinds = ['microblog profile', 'post', 'portfolio profile', 'shot'];
     return kinds.map((kind) => metrics.get(`vitrine_records{kind="${kind}"}`));
   };
@@ -136,7 +140,25 @@ describe('the data', () => {
     await done(['import', '--database-url', path, '-'], {
       input: '{"totalPost":"0","id":"777","username":"one more"}',
     });
-    await expect.poll(recordsOf).toEqual([people + 1, ...others]);
+    await expect.poll(() => recordsOf()).toEqual([people + 1, ...others]);
+  });
+
+  test('records by kind, of more users and items than are read at a time', async () => {
+    const database = await databaseOf(...beyondLimits());
+    const larger = await serveHere({ DATABASE_URL: database, ADMIN_PORT: '0' });
+    const items = ITEMS + USERS - 1;
+    expect(await recordsOf(larger)).toEqual([USERS, items, USERS, items]);
+    await done([
+      'takedown',
+      '--database-url',
+      database,
+      '--family',
+      'portfolio',
+      portfolioName(1),
+      portfolioName(2),
+    ]);
+    await expect.poll(() => recordsOf(larger)).toEqual([USERS, items, USERS - 2, USERS - 2]);
+    await larger.stop();
   });
 
   test('the times of the last change and of the last import without a change', async () => {
@@ -159,6 +181,42 @@ describe('the data', () => {
     const [changedLast = 0, ranLast = 0] = await times();
     expect([changedLast, ranLast > ranThen]).toEqual([changedThen, true]);
   });
+});
+
+test('each PostgreSQL host has its samples', async () => {
+  const host = (name: string, more: object) => ({
+    name,
+    up: true,
+    lag: 0,
+    writable: false,
+    replayLag: 0,
+    ...more,
+  });
+  const store = {
+    lastImport: () => 0,
+    lastImportRun: () => 0,
+    counts: () => NO_COUNTS,
+    hosts: () => [host('db:1', { writable: true }), host('db:2', { up: false, lag: 7, replayLag: 3 })],
+  };
+  const registry = await createRegistry({
+    counts: createCounts(),
+    openConnections: () => 0,
+    store,
+    droppedLines: () => 0,
+    storage: () => readStorage({ databaseUrl: undefined, snapshotDir: undefined }),
+    health: () => ({}),
+  });
+  const lines = (await registry.metrics()).split('\n');
+  expect(lines.filter((line) => line.startsWith('vitrine_postgres_'))).toEqual([
+    'vitrine_postgres_up{host="db:1"} 1',
+    'vitrine_postgres_up{host="db:2"} 0',
+    'vitrine_postgres_lag_seconds{host="db:1"} 0',
+    'vitrine_postgres_lag_seconds{host="db:2"} 7',
+    'vitrine_postgres_replay_lag_seconds{host="db:1"} 0',
+    'vitrine_postgres_replay_lag_seconds{host="db:2"} 3',
+    'vitrine_postgres_writable{host="db:1"} 1',
+    'vitrine_postgres_writable{host="db:2"} 0',
+  ]);
 });
 
 test('refused requests, by reason', async () => {

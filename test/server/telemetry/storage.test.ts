@@ -13,3 +13,13 @@ test('of many dated snapshots the newest one counts, whatever they are called', 
     writeFileSync(join(folder, name), '');
   expect(lastSnapshot()).toBe(Date.parse('2026-03-01T12:00:05Z') / 1000);
 });
+
+test('the log of the database counts for its size', () => {
+  const databaseUrl = join(tempFolder(), 'site.db');
+  const size = () => readStorage({ databaseUrl, snapshotDir: undefined }).databaseBytes;
+  expect(size()).toBeUndefined();
+  writeFileSync(databaseUrl, 'x'.repeat(100));
+  expect(size()).toBe(100);
+  writeFileSync(`${databaseUrl}-wal`, 'x'.repeat(23));
+  expect(size()).toBe(123);
+});

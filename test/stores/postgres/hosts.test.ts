@@ -248,3 +248,13 @@ test('where all hosts are locked, a lookup fails within a second, and the server
   expect(await lookUp()).toBe(at(0));
   await hosts.close();
 });
+
+test('the hosts with the newest data share the lookups, and one that is behind gets none', async () => {
+  const primary = simulated();
+  const standby = simulated({ isStandby: true });
+  const late = simulated({ isStandby: true, generation: at(-5) });
+  const { hosts, lookUp } = await open(primary, standby, late);
+  for (let nr = 0; nr < 10; nr++) expect(await lookUp()).toBe(at(0));
+  expect([primary, standby, late].map(({ asked }) => asked)).toEqual([5, 5, 0]);
+  await hosts.close();
+});

@@ -1,22 +1,24 @@
 // Fetching copies of pictures from hosts of every kind, into a folder and a store. What it prints is in
 // fixtures/cases/media.txt.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { copyPath } from '../../../src/records/copy-files.ts';
+import { userKey } from '../../../src/records/user-name.ts';
 import { openWriter } from '../../../src/stores/open.ts';
 import type { OriginalState } from '../../../src/stores/sql/media.ts';
 import type { FetchOptions } from '../../../src/tools/media/fetch.ts';
 import { createSaver, TakedownMade } from '../../../src/tools/media/originals.ts';
+import { portfolioName, USER_IDS, usersBeyondLimits } from '../../support/beyond-limits.ts';
 import { databaseOf } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { change, readMedia } from '../../support/importing.ts';
 import { copiesIn, fetchInto, MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { type Files, startFiles, startSite } from '../../support/mirror-site.ts';
-import { png, sha256, svg } from '../../support/pictures.ts';
-import { folio } from '../../support/records.ts';
+import { pdf, png, sha256, svg } from '../../support/pictures.ts';
+import { folio, shot } from '../../support/records.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.
@@ -89,24 +91,55 @@ describe('a fetch', () => {
   });
 
   test('does not bring back pictures of a user who is taken down meanwhile', async () => {
-    const names = Array.from({ length: 300 }, (_, n) => `user${n}`);
-    const answers: Files = Object.fromEntries(names.map((name) => [`/${name}`, png(name)]));
-    answers['/user5'] = (response) => void takeDown().then(() => response.end(png('user5')));
-    const host = await startFiles(answers);
-    const store = await withAvatars(...names.map((name) => `${host.url}/${name}`));
+    // Of each family the pictures are on another host, where they have the same paths.
+    const paths = USER_IDS.map((id) => `/${id}`);
+    const bodyOf = (family: string, path: string) => png(`${family} ${path}`);
+    const startHost = (family: string, more: Files = {}) =>
+      startFiles({ ...Object.fromEntries(paths.map((path) => [path, bodyOf(family, path)])), ...more });
+    const hosts = {
+      microblog: await startHost('microblog'),
+      portfolio: await startHost('portfolio', {
+        '/5': (response) => void takeDown().then(() => response.end(bodyOf('portfolio', '/5'))),
+      }),
+    };
+    const store = await databaseOf(
+      ...usersBeyondLimits((family, id) => ({ avatar: `${hosts[family].url}/${id}` })),
+    );
     const mediaDir = join(tempFolder(), 'media');
     const remove = (name: string) => rmSync(join(mediaDir, copyPath(name)), { force: true });
     async function takeDown() {
       await using writer = await openWriter(store);
-      const subject = { family: 'portfolio', kind: 'user', value: 'user5' } as const;
+      const subject = { family: 'portfolio', kind: 'user', value: userKey(portfolioName(5)) } as const;
       await writer.takeDown([subject]);
       await writer.cleanUp((files) => files.forEach(remove));
     }
-    const { failure } = await fetchInto(store, [host.host], { mediaDir });
+    const named = Object.values(hosts).map(({ host }) => host);
+    const { failure } = await fetchInto(store, named, { mediaDir });
     const entries = await entriesOf(store);
-    expect([failure, entries.length, copiesIn(mediaDir).length]).toEqual([undefined, 299, 299]);
-    expect(entries.filter(({ file, url }) => file === null || url.endsWith('/user5'))).toEqual([]);
-    expect(existsSync(join(mediaDir, copyPath(`${sha256(png('user5'))}.png`)))).toBe(false);
+    const saved = Object.fromEntries(entries.map(({ url, file }) => [url, file]));
+    const wanted = (['microblog', 'portfolio'] as const).flatMap((family) =>
+      paths.map((path) => [hosts[family].url + path, `${sha256(bodyOf(family, path))}.png`] as const),
+    );
+    const others = wanted.filter(([url]) => url !== `${hosts.portfolio.url}/5`);
+    expect([failure, saved]).toEqual([undefined, Object.fromEntries(others)]);
+    expect(copiesIn(mediaDir)).toEqual(others.map(([, file]) => copyPath(file)).sort());
+    // Nothing is asked for twice.
+    const asked = [hosts.microblog.asked.length, hosts.portfolio.asked.length];
+    await fetchInto(store, named, { mediaDir, check: true });
+    expect([hosts.microblog.asked.length, hosts.portfolio.asked.length]).toEqual(asked);
+  });
+
+  test('of other files than pictures has those of users who did not change since pictures were fetched', async () => {
+    const host = await startFiles({ '/a': png('a'), '/b': pdf('b') });
+    const store = await databaseOf(
+      folio(1, 'ada', { avatar: `${host.url}/a` }),
+      shot(1, 1, { attachment: `${host.url}/b` }),
+    );
+    const mediaDir = join(tempFolder(), 'media');
+    expect((await fetchInto(store, [host.host], { mediaDir })).originals.fetched).toBe(1);
+    expect((await fetchInto(store, [host.host], { mediaDir })).originals.fetched).toBe(0);
+    const { originals } = await fetchInto(store, [host.host], { mediaDir, files: true });
+    expect([originals.fetched, host.asked]).toEqual([1, ['/a', '/b']]);
   });
 
   test('--check asks again for a copy that is missing or has another size', async () => {

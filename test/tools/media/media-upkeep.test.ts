@@ -6,6 +6,7 @@ import { copyPath, smallName } from '../../../src/records/copy-files.ts';
 import { normalise } from '../../../src/records/normalise.ts';
 import { openWriter } from '../../../src/stores/open.ts';
 import { runPrune } from '../../../src/tools/media/upkeep.ts';
+import { USER_IDS, USERS, usersBeyondLimits } from '../../support/beyond-limits.ts';
 import { addRecords, databaseOf } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { saveOriginals } from '../../support/importing.ts';
@@ -108,6 +109,48 @@ test('media check finds each of more copies than it reads at a time', async () =
     1,
     'copies: 2 sound, 2500 missing, 0 damaged\nwithout small pictures yet: 2. Run `vitrine media fetch`.\n',
   ]);
+});
+
+test('media relink names each copy of 201 users in both families, and media prune takes those of one', async () => {
+  const faces = { microblog: png('one'), portfolio: gif('other') };
+  const [one, other] = [nameOf(faces.microblog, 'png'), nameOf(faces.portfolio, 'gif')];
+  const hosts = { microblog: OLD, portfolio: 'https://older.example' };
+  const avatar = (family: 'microblog' | 'portfolio', id: number) => `${hosts[family]}/${id}`;
+  const named = usersBeyondLimits((family, id) => ({ avatar: avatar(family, id) }));
+  const database = await databaseOf(...named);
+  put(database, one, faces.microblog);
+  put(database, other, faces.portfolio);
+  await saveOriginals(
+    database,
+    USER_IDS.flatMap((id) => [
+      copy(avatar('microblog', id), one, faces.microblog),
+      copy(avatar('portfolio', id), other, faces.portfolio),
+    ]),
+  );
+  const relink = (url: string) =>
+    done(['media', 'relink', '--database-url', database], { env: { MEDIA_URL: url } });
+  const avatars = async () => {
+    const text = await done(['export', '--media-urls', '--database-url', database]);
+    return Object.groupBy([...text.matchAll(/"avatar":"([^"]*)"/g)], ([, url = '']) => url);
+  };
+  for (const url of ['https://new.example/media', 'https://newer.example/media']) {
+    await relink(url);
+    const found = await avatars();
+    expect(Object.entries(found).map(([address, all]) => [address, all?.length])).toEqual(
+      expect.arrayContaining([
+        [`${url}/${one}`, USERS],
+        [`${url}/${other}`, USERS],
+      ]),
+    );
+    expect(Object.keys(found)).toHaveLength(2);
+  }
+  // Of one family, no record names its copy any more.
+  await addRecords(database, ...usersBeyondLimits().filter((record) => 'totalShots' in record));
+  const env = { MEDIA_URL: 'https://newer.example/media' };
+  const pruned = await done(['media', 'prune', '--grace', '0', '--database-url', database], { env });
+  expect(pruned).toBe('removed 1 file, 0.0 MB\n');
+  expect(copiesIn(`${database}.media`)).toEqual([copyPath(one)]);
+  expect((await avatars())[`https://newer.example/media/${one}`]).toHaveLength(USERS);
 });
 
 test.each([

@@ -6,8 +6,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
+import { FAMILIES, type Family } from '../../../src/records/kinds.ts';
 import { userTag } from '../../../src/records/user-name.ts';
 import { createCaches, SERVICES } from '../../../src/tools/notify/caches.ts';
+import { microblogName, USER_IDS } from '../../support/beyond-limits.ts';
 import { databaseOf } from '../../support/database.ts';
 import { fixture, ndjson, plainFolder, tempFile } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -17,9 +19,14 @@ import { run } from '../../support/run.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
 
-async function tell(text: string, keys: string[] | 'everything', env = {}): Promise<void> {
-  const change = (key: string) => ({ family: 'portfolio', key, profile: true, list: false }) as const;
-  const changes = keys === 'everything' ? keys : keys.map(change);
+async function tell(
+  text: string,
+  keys: string[] | 'everything',
+  env = {},
+  families: readonly Family[] = ['portfolio'],
+): Promise<void> {
+  const ofKey = (key: string) => families.map((family) => ({ family, key, profile: true, list: false }));
+  const changes = keys === 'everything' ? keys : keys.flatMap(ofKey);
   const { signal } = new AbortController();
   for (const { deliver } of createCaches(readConfig({ purge: text }), env))
     await deliver({ changes, signal, generation: 2, since: 1, wasReached: true });
@@ -96,6 +103,15 @@ describe('a provider', () => {
       [['vitrine'], undefined],
       [['vitrine'], undefined],
     ]);
+  });
+
+  test('is told of users with one name in both families by a tag for each', async () => {
+    const { calls, cache } = await startProvider();
+    const keys = USER_IDS.map(microblogName);
+    await tell(cache, keys, {}, FAMILIES);
+    const tags = keys.flatMap((key) => FAMILIES.map((family) => userTag(family, key)));
+    expect(calls.flatMap((call) => call.tags)).toEqual(tags);
+    expect(new Set(tags).size).toBe(2 * keys.length);
   });
 
   test('with 429 or 503 is told again, after as long as it says', async () => {

@@ -46,6 +46,19 @@ describe('compose', () => {
   });
 });
 
+test('nginx listens on the port of each base URL, and lets each of several origins read', () => {
+  const text = printed('nginx', {
+    BASE_URL_A: 'https://blog.example:8443/a',
+    BASE_URL_B: 'https://folio.example/b',
+    BASE_URL_C: 'https://folio.example/c',
+    CORS_ORIGIN: 'https://one.example,https://two.example',
+  });
+  const ports = [...text.matchAll(/^ *listen (\d+) ssl/gm)].map(([, port]) => port);
+  expect(ports).toEqual(['8443', '443']);
+  for (const origin of ['https://one.example', 'https://two.example'])
+    expect(text).toContain(`    "${origin}" "${origin}";\n`);
+});
+
 test('systemd --to writes every unit, and replaces none', async () => {
   const folder = join(tempFolder(), 'units');
   const { files } = JSON.parse(await done(['print', 'systemd', '--to', folder, '--json'])).result;

@@ -23,6 +23,7 @@ import { describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../../src/config/addresses.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
+import { ITEM_CAP } from '../../../src/records/kinds.ts';
 import { openArchive, openReader } from '../../../src/stores/open.ts';
 import { openAnswers } from '../../../src/tools/publish/answers.ts';
 import { runPublish } from '../../../src/tools/publish/publish.ts';
@@ -30,6 +31,7 @@ import type { PublishOptions } from '../../../src/tools/publish/run.ts';
 import type { SitePart } from '../../../src/tools/publish/targets.ts';
 import { openSite } from '../../../src/tools/publish/tree.ts';
 import { VARIANT_NAMES, VARIANTS } from '../../../src/variants.ts';
+import { beyondLimits, ITEMS, microblogName, portfolioName, USER_IDS } from '../../support/beyond-limits.ts';
 import { addRecords, storeName } from '../../support/database.ts';
 import { loadedFirst, ndjson, plainFolder, ROOT, tempFile, tempFolder } from '../../support/files.ts';
 import { ask, json } from '../../support/http.ts';
@@ -441,9 +443,39 @@ describeOnSqlite('the folder', () => {
     expect(different.filter((path) => /zo%C3%AB|Ada_20\.html|\/b\/.*someone/.test(path))).toEqual([]);
   });
 
-  test.each([201, 401])('of %s users in each family, all are published', async (count) => {
+  test('of 201 users in each family, on two hosts, each is published in every spelling', async () => {
+    const { env, folder, publish } = await createSite(beyondLimits(), ['--without', 'pages,cards,feeds']);
+    Object.assign(env, {
+      BASE_URL_A: 'https://a.example',
+      BASE_URL_B: 'https://b.example/b',
+      BASE_URL_C: 'https://b.example/c',
+    });
+    await publish();
+    const entries = entriesOf(folder);
+    const published = entries.flatMap(({ path, host, address }) =>
+      path.startsWith('data/') && address !== null ? [`${host}${address}`] : [],
+    );
+    const inPath = (base: string, name: string) =>
+      ['', '/shots'].map((end) => `b.example/${base}/api/username/${name}${end}`);
+    const expected = USER_IDS.flatMap((id) => [
+      ...['', '&post=true'].map((end) => `a.example/api/?user=${microblogName(id)}${end}`),
+      // The key of the name is its spelling in the other family.
+      ...['b', 'c'].flatMap((base) => [
+        ...inPath(base, portfolioName(id)),
+        ...inPath(base, microblogName(id)),
+      ]),
+    ]);
+    expect(published.sort()).toEqual(expected.sort());
+    const lists = ['a', 'b', 'c'].map((variant) =>
+      JSON.parse(readFileSync(fileOf(folder, `data/${variant}/items/${microblogName(1)}.json`), 'utf8')),
+    );
+    const newest = Array.from({ length: ITEM_CAP }, (_, nth) => ({ id: String(ITEMS - nth) }));
+    expect(lists).toMatchObject([{ posts: newest }, { Shots: newest }, { Posts: newest }]);
+  });
+
+  test('of 401 users in each family, all are published, and later those who changed', async () => {
     const name = (id: number) => `user${id}`;
-    const ids = Array.from({ length: count }, (_, at) => at + 1);
+    const ids = Array.from({ length: 401 }, (_, at) => at + 1);
     const { folder, publish, load, command } = await createSite(
       ids.flatMap((id) => [blog(id, name(id)), folio(id, name(id))]),
       ['--without', 'pages,cards,feeds'],
