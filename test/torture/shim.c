@@ -113,7 +113,17 @@ static int decide(const char *call, const char *path) {
   return FAIL;
 }
 
-static const char *path_of(int file) { return file >= 0 && file < FILES && *names[file] ? names[file] : NULL; }
+// Node closes files without `close`, and another connection or pipe may have the number of one that was named.
+static int is_still_named(int file) {
+  struct stat found;
+  if (strcmp(names[file], "connection") == 0) return 1;
+  return fstat(file, &found) == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
+}
+
+static const char *path_of(int file) {
+  return file >= 0 && file < FILES && *names[file] && is_still_named(file) ? names[file] : NULL;
+}
+
 static void name_file(int file, const char *path) {
   if (file >= 0 && file < FILES) snprintf(names[file], LENGTH, "%s", concerns(path) ? path : "");
 }

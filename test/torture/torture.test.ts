@@ -40,6 +40,19 @@ test.runIf('path' in shim)('a fault waits for the kind of call that was planned'
   expect(stderr).toContain('Error: ENOSPC: no space left on device, write');
 });
 
+test.runIf('path' in shim)('a connection with the number of a file that Node has closed is no file', () => {
+  const orders = { folder, k: 1, call: 'write', fault: 'EIO' };
+  const program = `
+    const server = net.createServer((accepted) => accepted.end('text')).listen(0, '127.0.0.1', () => {
+      for (const file of ['a', 'b'].map((name) => fs.openSync('${folder}/' + name, 'w'))) fs.closeSync(file);
+      net.connect(server.address().port, '127.0.0.1').on('close', () => server.close()).pipe(process.stdout);
+    });`;
+  const LD_PRELOAD = 'path' in shim ? shim.path : '';
+  const env = { LD_PRELOAD, TORTURE: ordersText(orders) };
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { env, encoding: 'utf8' });
+  expect({ stdout, stderr }).toEqual({ stdout: 'text', stderr: '' });
+});
+
 test('every mutant still applies, and names its tests', async () => {
   for (const { name, tests } of readMutants()) {
     await applyPatch(ROOT, name, '--check');
