@@ -2,7 +2,7 @@
 
 /** Width to height, in hundredths. */
 const COMMON = [56, 67, 71, 75, 80, 100, 125, 133, 141, 150, 160, 178, 200];
-/** Each 2.5% above the one before: a work hangs without bars beside it. */
+/** Each 2.5% above the one before: a work that fills such a frame loses a hair at its edges, and has no bars beside it. */
 const STEPS = Array.from({ length: 146 }, (_, step) => Math.round(25 * 1.025 ** step));
 const RATIOS = [...new Set([...COMMON, ...STEPS])];
 
@@ -21,5 +21,10 @@ export function ratioClass({ width, height }: { readonly width: number; readonly
   return `ratio-${RATIOS[nearest]}`;
 }
 
-export const ratioStyles = (): string =>
-  RATIOS.map((ratio) => `.ratio-${ratio} { --ratio: ${ratio / 100}; }\n`).join('');
+/** Works that are longer than all frames are shown whole in the last ones. */
+const [FIRST, LAST] = [Math.min(...RATIOS), Math.max(...RATIOS)];
+
+export function ratioStyles(): string {
+  const frames = RATIOS.map((ratio) => `.ratio-${ratio} { --ratio: ${ratio / 100}; }\n`);
+  return `${frames.join('')}.ratio-${FIRST}, .ratio-${LAST} { --fit: contain; }\n`;
+}
