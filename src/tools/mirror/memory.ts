@@ -1,6 +1,7 @@
 // What a mirror remembers of a site between two runs, in a SQLite file: which users it imported, what the last visits left,
 // and how far an unfinished run got.
 
+import { errorCode, toError } from '../../records/thrown.ts';
 import { StoreError } from '../../stores/errors.ts';
 import { type OpenDatabase, openExclusive } from '../../stores/sqlite/connect.ts';
 import { describeErrors } from '../../stores/sqlite/errors.ts';
@@ -54,23 +55,24 @@ interface Note {
 export type MirrorMemory = ReturnType<typeof createMemory>;
 
 export function createMemory(path: string, site: string) {
-  const db = openState(path);
+  const { db, run } = openState(path, site);
   const change = (sql: string, ...values: string[]) => void db.prepare(sql).run(...values);
-  const write = (action: () => void) => describeErrors(path, () => db.transaction(action)());
-  write(() => void db.prepare(BEGIN).run({ site }));
-  const run = db.prepare<[string], string>('SELECT begun FROM runs WHERE site = ?').pluck().get(site) ?? '';
+  const use: Use = (action) => describeStateErrors(path, action);
+  const write = (action: () => void) => use(() => db.transaction(action)());
 
   return {
-    ...createUserNotes(db, site, run, write),
+    ...createUserNotes(db, site, run, use),
 
     /** Users that the mirror imported and that the site did not know in this run. */
     gone: () =>
-      db
-        .prepare<[string, string], string>(`
-          SELECT DISTINCT user_key FROM users JOIN brought USING (site, user_key)
-          WHERE site = ? AND run = ? AND users.id IS NULL ORDER BY user_key`)
-        .pluck()
-        .all(site, run),
+      use(() =>
+        db
+          .prepare<[string, string], string>(`
+            SELECT DISTINCT user_key FROM users JOIN brought USING (site, user_key)
+            WHERE site = ? AND run = ? AND users.id IS NULL ORDER BY user_key`)
+          .pluck()
+          .all(site, run),
+      ),
 
     /** A user who was removed here does not belong to the mirror any more. */
     forget: (userKey: string) =>
@@ -82,7 +84,9 @@ export function createMemory(path: string, site: string) {
         SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
         UNION SELECT user_key, id FROM brought WHERE site = @site`);
       const found: string[] = [];
-      for (const user of all.iterate({ site })) if (applies(user)) found.push(user.userKey);
+      use(() => {
+        for (const user of all.iterate({ site })) if (applies(user)) found.push(user.userKey);
+      });
       if (found.length === 0) return;
       write(() => {
         for (const userKey of found)
@@ -90,7 +94,7 @@ export function createMemory(path: string, site: string) {
             change(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`, site, userKey);
       });
       // Where SQLite moved rows to other pages, copies of them stay, also with `secure_delete`.
-      describeErrors(path, () => db.exec('VACUUM'));
+      use(() => db.exec('VACUUM'));
     },
 
     /** The run is complete: the next one starts from the first user. */
@@ -100,7 +104,11 @@ export function createMemory(path: string, site: string) {
   };
 }
 
-function createUserNotes(db: OpenDatabase, site: string, run: string, write: (action: () => void) => void) {
+/** Runs what touches the file. */
+type Use = <T>(action: () => T) => T;
+
+function createUserNotes(db: OpenDatabase, site: string, run: string, use: Use) {
+  const write = (action: () => void) => use(() => db.transaction(action)());
   const select = <Row>(what: string, where: string) =>
     db.prepare<string[], Row>(`SELECT ${what} WHERE site = ? AND ${where}`);
   const ofUser = select<{ run: string; lastFetch: string | null }>(
@@ -119,18 +127,19 @@ function createUserNotes(db: OpenDatabase, site: string, run: string, write: (ac
   return {
     /** What the last visit left, and whether it was in this run. */
     get(userKey: string): { readonly lastFetch?: LastFetch; readonly done: boolean } {
-      const row = ofUser.get(site, userKey);
+      const row = use(() => ofUser.get(site, userKey));
       const lastFetch = JSON.parse(row?.lastFetch ?? 'null') ?? undefined;
       return { lastFetch, done: row?.run === run };
     },
 
     /** Whether the mirror imported a user of this name and id. */
-    importedByMirror: (userKey: string, id: string) => imported.get(site, userKey, id) !== undefined,
+    importedByMirror: (userKey: string, id: string) =>
+      use(() => imported.get(site, userKey, id)) !== undefined,
 
     /** The user that this run found under an id. */
-    findHolder: (id: string) => holder.get(site, run, id),
+    findHolder: (id: string) => use(() => holder.get(site, run, id)),
 
-    isAnyUserKnown: () => known.get(site, run) !== undefined,
+    isAnyUserKnown: () => use(() => known.get(site, run)) !== undefined,
 
     /** Notes the users of the next load: if the run is killed during it, they still count as imported by the mirror. */
     reserve: (users: readonly User[]) =>
@@ -153,8 +162,8 @@ function createUserNotes(db: OpenDatabase, site: string, run: string, write: (ac
 }
 
 /** Opens the file for one run: a second one would resume it while it goes on. */
-function openState(path: string): OpenDatabase {
-  return describeErrors(path, () => {
+function openState(path: string, site: string): { readonly db: OpenDatabase; readonly run: string } {
+  return describeStateErrors(path, () => {
     const db = openExclusive(path, LOCK_WAIT_MS);
     if (db === undefined)
       throw new StoreError(
@@ -165,15 +174,35 @@ function openState(path: string): OpenDatabase {
       db.pragma('secure_delete = ON');
       const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
       if (tables === 0) db.transaction(() => db.exec(TABLES))();
-      if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return db;
-      throw new StoreError(
-        `${path} is not the state file of a mirror by this version: name another file with --state; --adopt takes over its users`,
-      );
+      if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID)
+        throw new StoreError(notState(path));
+      db.prepare(BEGIN).run({ site });
+      const run =
+        db.prepare<[string], string>('SELECT begun FROM runs WHERE site = ?').pluck().get(site) ?? '';
+      return { db, run };
     } catch (error) {
       db.close();
       throw error;
     }
   });
+}
+
+const notState = (path: string) =>
+  `${path} is not the state file of a mirror by this version: name another file with --state; --adopt takes over its users`;
+
+/** `vitrine check` and a restore are for databases. What this file knows, the next run finds out. */
+function describeStateErrors<T>(path: string, action: () => T): T {
+  try {
+    return describeErrors(path, action);
+  } catch (error) {
+    const code = errorCode(toError(error).cause);
+    if (code === 'SQLITE_NOTADB') throw new StoreError(notState(path), { cause: error });
+    if (!code.startsWith('SQLITE_CORRUPT')) throw error;
+    throw new StoreError(
+      `${path}, in which this mirror notes its users, is damaged: move it away and run the command with --adopt.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Writes notes that may fail after what they tell of is done. Returns why they could not be written. */

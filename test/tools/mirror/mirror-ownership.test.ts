@@ -1,6 +1,6 @@
 // A mirror may change only users and items that it imported itself: what stopped and killed ones own. The rest is in
 // fixtures/cases/ownership.txt.
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
@@ -143,6 +143,29 @@ describe(`a mirror into ${storeName()}`, () => {
     expect(second).toBe(
       `another mirror is using ${state}: wait until it has ended, or give this one a state file of its own with --state`,
     );
+  });
+
+  test('a damaged state file is named, and the advice takes the users over', async () => {
+    const database = await databaseOf();
+    const { names, answer } = crowd(100);
+    const site = await startSite(answer);
+    const { state } = await mirrorHere(database, site.url, names);
+    const whole = readFileSync(state);
+    for (let page = 1; page < whole.length / 4096; page++) {
+      writeFileSync(state, Buffer.from(whole).fill(0xa5, page * 4096, page * 4096 + 600));
+      const said = await mirrorHere(database, site.url, names, { state }).then(
+        ({ faults, failure }) => faults + failure,
+        (error: Error) => error.message,
+      );
+      expect(said, `page ${page}`).toContain(
+        `${state}, in which this mirror notes its users, is damaged: move it away and run the command with --adopt`,
+      );
+    }
+    rmSync(state);
+    const adopted = await mirrorHere(database, site.url, names, { state, adopt: true });
+    expect(adopted.summary).toMatch(/^users: 100 found, 0 unchanged, 0 unknown, 0 failed\n/);
+    const next = await mirrorHere(database, site.url, names.slice(1), { state });
+    expect(next.failure).toBe(undefined);
   });
 
   test('a run that is stopped while the list of users is read says so', async () => {
