@@ -109,14 +109,15 @@ export async function startCluster(standbyCount = 0) {
     await program('pg_basebackup', ...from, '-D', data, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
     standbys.push(await serverIn(data));
   }
+  const urlOf = (database: string, servers = [primary, ...standbys], user = 'owner') =>
+    `postgres://${user}@${servers.map(({ address }) => address).join(',')}/${database}`;
   let made = 0;
 
   return {
     primary,
     standbys,
     /** A DATABASE_URL of these servers. */
-    url: (database: string, servers = [primary, ...standbys], user = 'owner') =>
-      `postgres://${user}@${servers.map(({ address }) => address).join(',')}/${database}`,
+    url: urlOf,
     /** Creates an empty database; returns its name. */
     async createDatabase() {
       const name = `site${++made}`;
@@ -125,11 +126,22 @@ export async function startCluster(standbyCount = 0) {
     },
     /** The statements that make its tables, as pg_dump writes them. */
     async dumpSchema(database: string): Promise<string> {
-      const args = ['--schema-only', '--no-owner', `--dbname=${this.url(database, [primary])}`];
+      const args = ['--schema-only', '--no-owner', `--dbname=${urlOf(database, [primary])}`];
       const { stdout } = await run(join(programs, 'pg_dump'), args);
       // Those of psql have a random key.
       return stdout.replaceAll(/^\\.*\n/gm, '');
     },
+    /** Writes all of a database to a file, for pg_restore. */
+    dump: (database: string, file: string) =>
+      run(join(programs, 'pg_dump'), ['--format=custom', `--file=${file}`, urlOf(database, [primary])]),
+    /** Restores it as the guide says, or without the options that make it one step. */
+    restore: (database: string, file: string, ...options: string[]) =>
+      run(join(programs, 'pg_restore'), [
+        '--clean',
+        ...options,
+        `--dbname=${urlOf(database, [primary])}`,
+        file,
+      ]),
     /** Enables TLS on the primary. The role `certified` needs a certificate that this authority of clients signed. */
     async encrypt(key: string, certificate: string, clients: string) {
       const roles = join(first, 'pg_hba.conf');

@@ -55,8 +55,8 @@ function describe(error: unknown): string {
 function describeMissingTable(message: string): string {
   const [table] = /\b(vitrine|profiles|items|lists)\b/.exec(message) ?? ['one or more'];
   if (table === 'vitrine')
-    return 'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
-  return `has lost tables (${table}): restore a backup and repeat the takedowns since, or make a new database by \`vitrine takedown --from\` this one and an import of everything`;
+    return 'has no tables of Vitrine: wait if it is being restored; otherwise run `vitrine import`, or `vitrine migrate` to make them empty';
+  return `has lost tables (${table}): wait if it is being restored; otherwise restore a backup and repeat the takedowns since, or make a new database by \`vitrine takedown --from\` this one and an import of everything`;
 }
 
 /** Whether the settings are wrong, so that waiting does not help. */

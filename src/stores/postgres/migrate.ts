@@ -73,6 +73,17 @@ async function refuseOtherTables(client: pg.Client, name: string): Promise<void>
   );
 }
 
+const RESTORES = `
+  SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pg_restore' LIMIT 1`;
+
+/** What is written now, pg_restore would drop, or fail to make. */
+async function refuseDuringRestore(client: pg.Client, name: string): Promise<void> {
+  if ((await queryRows(client, RESTORES)).length > 0)
+    throw new StoreError(
+      `The database at ${name} is being restored by pg_restore: try again when that is done.`,
+    );
+}
+
 /** Makes the tables, or brings them to the current schema, in one transaction. */
 export const migrate = (client: pg.Client, name: string, onStep = noStep): Promise<MigrationResult> =>
   describeErrors(name, () =>
@@ -86,6 +97,7 @@ async function migrateLocked(
 ): Promise<MigrationResult> {
   if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
     throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
+  await refuseDuringRestore(client, name);
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   const from = await readSchema(client);
   SCHEMA.refuseUnknown(`The database at ${name}`, from);

@@ -67,7 +67,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
     const nodes = await Promise.all(Array.from({ length: 5 }, start));
     for (const node of nodes) {
-      expect(await unready(node)).toMatch(/has no tables of Vitrine yet: run `vitrine import`/);
+      expect(await unready(node)).toMatch(/has no tables of Vitrine: .* run `vitrine import`/);
       await until('the log says so', async () => node.log.join().includes('run `vitrine import`'));
       const reply = await ask(node, addressOf('user1', false));
       expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1']);
@@ -384,7 +384,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await done(['takedown', '--database-url', url, '--family', 'microblog', 'ada']);
     const reader = await serve(url);
     await cluster.primary.sql(`DROP TABLE ${table} CASCADE`, database);
-    const advice = `has lost tables (${table}): restore a backup and repeat the takedowns since, or make a new database by \`vitrine takedown --from\` this one and an import of everything.`;
+    const advice = `has lost tables (${table}): wait if it is being restored; otherwise restore a backup and repeat the takedowns since, or make a new database by \`vitrine takedown --from\` this one and an import of everything.`;
     await until('not ready', async () => (await reasonOf(reader)).endsWith(advice));
     for (const args of [['import', fixture('microblog.ndjson')], ['check']]) {
       const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
@@ -396,6 +396,31 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const exported = await done(['export', '--database-url', anew, '-']);
     expect(exported).toContain('"username":"kasia"');
     expect(exported).not.toContain('"username":"ada"');
+  });
+
+  test.each([
+    ['step by step', []],
+    ['in one step, as the guide says', ['--if-exists', '--single-transaction']],
+  ])('a command that writes does not break a restore %s', async (_, options) => {
+    const { database, url } = await loaded();
+    const before = await done(['export', '--database-url', url, '-']);
+    const file = join(tempFolder(), 'site.dump');
+    await cluster.dump(database, file);
+    // It drops some tables, then waits.
+    const release = await cluster.primary.hold('SELECT FROM profiles', database);
+    const restored = cluster.restore(database, file, ...options);
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'";
+    await until('it waits', async () => (await cluster.primary.sql(waiting)).length > 0);
+    const advice = `The database at ${cluster.primary.address} is being restored by pg_restore: try again when that is done.`;
+    for (const args of [['import', fixture('portfolio.ndjson')], ['migrate']]) {
+      const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(advice) });
+    }
+    await release();
+    await restored;
+    expect(await done(['export', '--database-url', url, '-'])).toBe(before);
+    await done(['import', '--database-url', url, fixture('portfolio.ndjson')]);
   });
 
   test('a role without SELECT is reported', async () => {
