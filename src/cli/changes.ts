@@ -4,7 +4,7 @@ import { UsageError } from '../stores/command-errors.ts';
 import { openArchive } from '../stores/open.ts';
 import { writeToStdout } from '../stores/output.ts';
 import { describeChange } from '../tools/notify/addresses.ts';
-import { readNotifyConfig } from '../tools/notify/notifying.ts';
+import { readAddressConfig } from '../tools/notify/notifying.ts';
 import type { CommandContext } from './context.ts';
 import {
   chooseDatabase,
@@ -33,7 +33,7 @@ export const command = (context: CommandContext) =>
       if (last && since !== undefined) throw new UsageError('give one of --since and --last');
       context.keepStdoutForData();
       const database = chooseDatabase(flags, context);
-      const config = readNotifyConfig(context);
+      const config = readAddressConfig(context);
       await using archive = await openArchive(database);
       const { generation, changes } = await archive.changes(last ? 'last' : since);
       const known = changes === 'everything' ? [] : changes;

@@ -40,7 +40,7 @@ export function findMediaPlace(flags: SettingFlags, context: CommandContext): Me
   const mediaDir = chooseMediaDir(database, flags, context);
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
-  const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
+  const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment, ['notify']);
   return { database, mediaDir, config };
 }
 

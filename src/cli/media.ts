@@ -94,12 +94,13 @@ function describeStatus(
 
 const CHECK_HELP = `
 Each file is read. The name of a copy is the SHA-256 of its bytes, and the database has the SHA-256 of a small picture.
-\`vitrine media fetch --check\` brings missing files again. It brings damaged files again once they are removed. The exit
-code is 1 if a file is missing or damaged.
+\`vitrine media fetch --check\` brings missing files again, and damaged files once they are removed, as long as their
+originals exist. Others come back only from a backup of the folder. The exit code is 1 if a file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
+/** What is removed cannot be had back where the original is gone. */
 const REMEDY =
-  '`vitrine media check --remove-damaged`, then `vitrine media fetch --check`, fetches them again';
+  'put them back from a backup of the folder, or run `vitrine media check --remove-damaged`, then `vitrine media fetch --check`, which fetches those whose originals still exist';
 
 type MediaCheckFlags = SettingFlags & { removeDamaged: boolean };
 

@@ -43,7 +43,7 @@ export const command = (context: CommandContext) =>
     .option('--to <folder>', 'with systemd: write each unit to a file in this folder')
     .addHelpText('after', HELP)
     .action((what: TextName, { to, ...flags }: SettingFlags & { to?: string }) => {
-      const config = readConfig(flags, context.environment);
+      const config = readConfig(flags, context.environment, ['notify']);
       const input = createPrintInput(config, explicitSettings(flags, context.environment));
       if (to !== undefined) return writeUnits(what, input, to, context);
       context.keepStdoutForData();

@@ -46,7 +46,7 @@ export const command = (context: CommandContext) =>
       // It stands in the platform's configuration, where other characters have meanings.
       if (!/^[\w./@+-]+$/.test(resolve(folder)))
         throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
-      const config = readConfig(flags, context.environment);
+      const config = readConfig(flags, context.environment, ['notify']);
       const databaseUrl = chooseDatabase(flags, context);
       if (config.directory)
         throw new ConfigError(['DIRECTORY must be off: lists of all users are not published']);

@@ -70,14 +70,14 @@ async function runServe(
   if (files.length > 0) return await runServeFiles(files, reading, rehearsal, settings, context);
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
     throw new UsageError('--map and the other options for reading files need files to serve');
-  const config = readConfig(settings, context.environment);
+  const config = readConfig(settings, context.environment, ['notify']);
   if (servesSamples(config) && !samples)
     throw new ConfigError([
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
       ...lookalikes(context.environment),
     ]);
   const usual = servesSamples(config)
-    ? readConfig(settings, { ...UNCACHED, ...context.environment })
+    ? readConfig(settings, { ...UNCACHED, ...context.environment }, ['notify'])
     : config;
   const { config: rehearsed, notes } = await applyRehearsal(rehearsal, usual, context);
   await loadAndServe(rehearsed, notes, context);
@@ -93,12 +93,14 @@ async function runServeFiles(
 ): Promise<void> {
   const { findFilesFolder, serveFiles } = await import('../import/serve-files.ts');
   const environment = { ...UNCACHED, ...withoutDatabase(settings, context) };
-  const { config, notes } = await applyRehearsal(rehearsal, readConfig(settings, environment), context);
+  const given = readConfig(settings, environment, ['notify']);
+  const { config, notes } = await applyRehearsal(rehearsal, given, context);
+  const isNotifying = config.notify.length > 0 || config.notifyFile !== undefined;
   const warnings = [
     ...notes,
     ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
     ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
-    ...(config.notify.length > 0 ? ['nothing is sent when files are saved: NOTIFY has no effect'] : []),
+    ...(isNotifying ? ['nothing is sent when files are saved: NOTIFY has no effect'] : []),
   ];
   const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
   const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);

@@ -18,12 +18,19 @@ import {
 export type Flags = Partial<Record<SettingName, string>>;
 export type Environment = Record<string, string | undefined>;
 
-/** Reads the settings from flags and environment, flags first; throws one error that lists every mistake. */
-export function readConfig(flags: Flags = {}, environment: Environment = {}): Config {
+/**
+ * Reads the settings from flags and environment, flags first; throws one error that lists every mistake. Files of settings that
+ * are not needed are not read: the user who runs the command may not be allowed to.
+ */
+export function readConfig(
+  flags: Flags = {},
+  environment: Environment = {},
+  notNeeded: readonly SettingName[] = [],
+): Config {
   const mistakes: string[] = [];
   const values = SETTING_NAMES.map((name) => {
     try {
-      return [name, parseSetting(name, flags, environment)];
+      return [name, parseSetting(name, flags, environment, notNeeded)];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       mistakes.push(...error.mistakes);
@@ -54,11 +61,18 @@ function findSecret(
   return chooseSecret(variableName(name), find(name), find(file));
 }
 
-function parseSetting(name: SettingName, flags: Flags, environment: Environment): unknown {
+function parseSetting(
+  name: SettingName,
+  flags: Flags,
+  environment: Environment,
+  notNeeded: readonly SettingName[],
+): unknown {
   const { parse, mayHoldSecret }: Setting<unknown> = SETTINGS[name];
   const file = SETTING_FILES[name];
   const given =
-    file === undefined ? findText(flags, environment, name) : findSecret(name, file, flags, environment);
+    file === undefined || notNeeded.includes(name)
+      ? findText(flags, environment, name)
+      : findSecret(name, file, flags, environment);
   const text = rawText(name, given) ?? SETTINGS[name].defaultText;
   try {
     // Settings are copied into log lines, headers and printed configurations.

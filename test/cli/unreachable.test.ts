@@ -8,7 +8,7 @@ import { COMMANDS } from '../../src/cli/program.ts';
 import { databaseOf } from '../support/database.ts';
 import { copyOf, fixture, tempFolder } from '../support/files.ts';
 import { ask } from '../support/http.ts';
-import { run } from '../support/run.ts';
+import { prepareServe, run } from '../support/run.ts';
 import { startServer } from '../support/server.ts';
 import { adminOf } from '../support/stress.ts';
 
@@ -112,6 +112,21 @@ test.each(Object.entries({ ...ARGUMENTS, ...FILE_ONLY }))(
       renameSync(path + suffix, `${path}.moved`);
       expect((await run(['check'], { env: settingsFor(path) })).stdout).toContain('is sound');
     }
+  },
+);
+
+/** They tell programs of what they changed. `restore` only warns, since its work is done by then. */
+const NOTIFYING = ['import', 'mirror', 'media fetch', 'media relink', 'remove', 'purge', 'restore'];
+
+test.each([...Object.keys({ ...ARGUMENTS, ...FILE_ONLY }), 'print', 'serve'])(
+  '%s needs NOTIFY_FILE only if it notifies',
+  async (words) => {
+    const path = copyOf(await databaseOf(fixture('microblog.ndjson')));
+    const args = { ...ARGUMENTS, ...FILE_ONLY, print: ['systemd'], serve: ['--rehearse'] }[words] ?? [];
+    const env = { ...settingsFor(path), NOTIFY_FILE: '/nonexistent/notify' };
+    const runs = words === 'serve' ? prepareServe : run;
+    const { stderr } = await runs([...words.split(' '), ...args], { env });
+    expect(stderr.includes('NOTIFY_FILE must name a file')).toBe(NOTIFYING.includes(words));
   },
 );
 

@@ -21,14 +21,9 @@ interface NotifyingProcess {
 /** Milliseconds. A subscriber that takes longer is notified by the next command. */
 const TIME_LIMIT = 60_000;
 
-/** The subscribers, and the addresses that answer differently. */
-const NOTIFY_SETTINGS: readonly SettingName[] = [
-  ...VARIANT_NAMES.map(baseUrlSetting),
-  'explorer',
-  'purge',
-  'notify',
-  'notifyFile',
-];
+/** The addresses that answer differently. */
+const ADDRESS_SETTINGS: readonly SettingName[] = [...VARIANT_NAMES.map(baseUrlSetting), 'explorer'];
+const NOTIFY_SETTINGS: readonly SettingName[] = [...ADDRESS_SETTINGS, 'purge', 'notify', 'notifyFile'];
 
 export async function createSubscribers(
   config: Config,
@@ -42,11 +37,16 @@ export async function createSubscribers(
   return [...createCaches(config, environment), ...notify.map((url) => createWebhook(url, config, secret))];
 }
 
-/** Only the settings that concern notifications, so that mistakes in others do not stop the command. */
-export function readNotifyConfig({ environment }: NotifyingProcess): Config {
-  const names = NOTIFY_SETTINGS.map(variableName);
+/** Only some settings, so that mistakes in others do not stop the command. */
+function readSome(settings: readonly SettingName[], { environment }: NotifyingProcess): Config {
+  const names = settings.map(variableName);
   return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
+
+export const readNotifyConfig = (context: NotifyingProcess) => readSome(NOTIFY_SETTINGS, context);
+
+/** For a command that names addresses and sends nothing. */
+export const readAddressConfig = (context: NotifyingProcess) => readSome(ADDRESS_SETTINGS, context);
 
 type NotifyingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
 

@@ -29,6 +29,7 @@ const OWN = [
 /** `given` are the settings that were given, by variable, as texts. */
 export function createPrintInput(config: Config, given: Readonly<Record<string, string>>) {
   const { databaseUrl = 'site.db' } = config;
+  const hasWebhooks = config.notify.length > 0 || config.notifyFile !== undefined;
   const mediaDir = findMediaFolder({ ...config, databaseUrl });
   const mounts = listMounts(config);
   const origins = mounts.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
@@ -66,7 +67,7 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     /** Whether Cache-Control lets caches serve stale responses while the server is down. */
     mayBeStale: allowsStale(config.cacheControl),
     /** Whether commands notify caches or programs of changes, and whether they purge nginx. */
-    notifies: config.purge.length + config.notify.length > 0,
+    notifies: config.purge.length > 0 || hasWebhooks,
     purgesNginx: config.purge.some(({ kind }) => kind === 'nginx'),
     /** The folder of nginx's cache. */
     nginxCache: config.purge.find(({ kind }) => kind === 'nginx')?.place ?? '/var/cache/vitrine',
@@ -75,7 +76,7 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     /** Settings that are not printed, because they hold secrets: their variables, and the names of their files. */
     secrets: [
       ...(isPostgresUrl(databaseUrl) ? [{ variable: 'DATABASE_URL', name: 'database-url' }] : []),
-      ...(config.notify.length > 0 ? [{ variable: 'NOTIFY', name: 'notify' }] : []),
+      ...(hasWebhooks ? [{ variable: 'NOTIFY', name: 'notify' }] : []),
     ],
     /** The absolute path of the folder of copied pictures, if there is one. */
     mediaDir: mediaDir && (isAbsolute(mediaDir) ? mediaDir : join(STATE, mediaDir)),

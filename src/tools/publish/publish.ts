@@ -153,7 +153,7 @@ function report({ counts, folder, platform }: PublishRun, { files, bytes }: Tota
   if (tooLong > 0) lines.push(`left out: ${counted(tooLong, 'user')} whose names are too long for a file`);
   if (damaged > 0)
     lines.push(
-      `left out: ${counted(damaged, 'damaged picture')}: run \`vitrine media check --remove-damaged\`, then \`vitrine media fetch --check\``,
+      `left out: ${counted(damaged, 'damaged picture')}. \`vitrine media check\` says how to mend them`,
     );
   return { summary: lines.join('\n'), result };
 }

@@ -1,5 +1,5 @@
 // The commands `media relink`, `media status` and `media prune`, and takedowns of users whose pictures were copied.
-import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { copyPath, smallName } from '../../../src/records/copy-files.ts';
@@ -64,7 +64,8 @@ const media = (database: string, ...args: string[]) =>
 
 test('media check names missing and damaged copies, and several fetches at once bring them again', async () => {
   const bodies = [png('a'), gif('b')];
-  const host = await startFiles(Object.fromEntries(bodies.map((body, nth) => [`/${nth}`, body])));
+  const files = Object.fromEntries(bodies.map((body, nth) => [`/${nth}`, body]));
+  const host = await startFiles(files);
   const avatars = Array.from({ length: 30 }, (_, nth) => `${host.url}/${nth % 2}`);
   const database = await databaseOf(
     ...avatars.map((avatar, nth) => folio(nth + 1, `user${nth}`, { avatar })),
@@ -87,7 +88,7 @@ test('media check names missing and damaged copies, and several fetches at once 
   expect([code, stdout]).toEqual([1, 'copies: 0 sound, 1 missing, 1 damaged and removed\n']);
   expect(stderr).toContain(`${missing} is missing: the copy of ${host.url}/0\n`);
   expect(stderr).toContain(`${damaged} is damaged: the copy of ${host.url}/1\n`);
-  expect(stderr).toContain('`vitrine media fetch --check`, fetches them again');
+  expect(stderr).toContain('`vitrine media fetch --check`, which fetches those whose originals still exist');
   expect(await fetchAll()).toMatch(/^pictures: 0 fetched/);
   expect(await fetchAll('--check')).toMatch(/^pictures: 2 fetched/);
   const sound = await check();
@@ -95,6 +96,17 @@ test('media check names missing and damaged copies, and several fetches at once 
     0,
     expect.stringMatching(/^copies: 2 sound, 0 missing, 0 damaged\n/),
   ]);
+  // Without its original, only a backup brings a copy back.
+  const backup = readFileSync(placeOf(database, missing));
+  delete files['/0'];
+  rmSync(placeOf(database, missing));
+  expect((await check()).stderr).toContain(
+    'missing or damaged: put them back from a backup of the folder, or',
+  );
+  expect(await fetchAll('--check')).toMatch(/^pictures: 0 fetched, 1 already here, 1 gone/);
+  expect((await check()).stdout).toMatch(/^copies: 1 sound, 1 missing/);
+  writeFileSync(placeOf(database, missing), backup);
+  expect((await check()).stdout).toMatch(/^copies: 2 sound/);
 });
 
 test('media check finds each of more copies than it reads at a time', async () => {

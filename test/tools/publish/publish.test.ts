@@ -373,7 +373,7 @@ describeOnSqlite('the folder', () => {
     expect([code, result]).toEqual([0, expect.objectContaining({ written: 0, removed: 1, damaged: 1 })]);
     expect(existsSync(fileOf(folder, path))).toBe(false);
     const { stdout } = await run(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env });
-    expect(stdout).toContain('\nleft out: 1 damaged picture: run `vitrine media check --remove-damaged`');
+    expect(stdout).toContain('\nleft out: 1 damaged picture. `vitrine media check` says how');
     expect((await publish()).result).toMatchObject({ written: 0, damaged: 1 });
     writeFileSync(copy, 'a picture');
     expect((await publish()).result).toMatchObject({ written: 1, damaged: 0 });
