@@ -128,9 +128,7 @@ function hideSecrets(name: SettingName, { databaseUrl, notify, purge }: Config):
   if (name === 'databaseUrl' && databaseUrl !== undefined) return shownDatabase(databaseUrl);
   if (name === 'notify') return notify.map(({ origin }) => `${origin}/…`).join(',');
   if (name !== 'purge') return undefined;
-  return purge
-    .map(({ kind, place, text }) => (kind === 'post' ? `post:${new URL(place).origin}/…` : text))
-    .join(',');
+  return purge.map(({ shown }) => shown).join(',');
 }
 
 function findImplied(name: SettingName, config: Config, source: string | undefined): SettingRow | undefined {

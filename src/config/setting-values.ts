@@ -263,8 +263,8 @@ export interface Cache {
   readonly place: string;
   /** The most calls a minute that the provider allows, if it was given. */
   readonly perMinute?: number | undefined;
-  /** As it was written. */
-  readonly text: string;
+  /** As it was written, without the path of a URL, which may be secret. */
+  readonly shown: string;
 }
 
 const MISTAKE =
@@ -289,11 +289,12 @@ export function caches(text: string): Cache[] {
   return splitList(text).map((entry) => {
     const [, kind = '', rest = '', limit] = /^(\w+):(.*?)(?:\?per-minute=([1-9]\d{0,5}))?$/.exec(entry) ?? [];
     if (!isKind(kind)) throw new Mistake(MISTAKE);
+    const place = PLACES[kind](rest);
     return {
       kind,
-      place: PLACES[kind](rest),
+      place,
       perMinute: limit === undefined ? undefined : Number(limit),
-      text: entry,
+      shown: kind === 'post' ? `post:${new URL(place).origin}/…` : entry,
     };
   });
 }

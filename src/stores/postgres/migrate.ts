@@ -126,7 +126,9 @@ const FILL = `
   INSERT INTO copies SELECT * FROM former_copies ON CONFLICT DO NOTHING;
   INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
     HAVING count(*) > 0 AND NOT EXISTS (SELECT FROM takedown_marks);
-  UPDATE vitrine SET last_run = greatest(last_run, generation)`;
+  UPDATE vitrine SET last_run = greatest(last_run, generation);
+  -- Their names had the whole address, which may be secret.
+  DELETE FROM subscribers WHERE name LIKE 'post:http%'`;
 
 // Each database has one row in `vitrine`.
 const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;

@@ -107,7 +107,9 @@ const FILL = `
   UPDATE profiles SET words = words_of(record);
   INSERT INTO takedown_marks (mark) SELECT etag_of(string_agg(hash, '' ORDER BY hash)) FROM takedowns
     HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM takedown_marks);
-  UPDATE vitrine SET last_run = max(last_run, generation)`;
+  UPDATE vitrine SET last_run = max(last_run, generation);
+  -- Their names had the whole address, which may be secret.
+  DELETE FROM subscribers WHERE name LIKE 'post:http%'`;
 /**
  * What is known of a copy stood with each of its addresses. A picture that could not be decoded had the width 0, and how often as
  * its height.

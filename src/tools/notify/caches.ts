@@ -1,5 +1,6 @@
 // The caches of PURGE as subscribers of changes: nginx by its files, others by HTTP.
 
+import { hash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,11 +22,15 @@ const LONGEST_ANSWER = 1000;
 /** Throws if a token is missing, before anything is changed. */
 export const createCaches = (config: Config, environment: Environment): Subscriber[] =>
   config.purge.map((cache) => ({
-    name: cache.text,
+    name: nameOf(cache),
     repeatAfter: LONGEST_ANSWER,
     withOldItems: true,
     deliver: cache.kind === 'nginx' ? purgeNginx(cache) : callService(cache, cache.kind, environment),
   }));
+
+/** Two caches may differ in the part that is not shown. */
+const nameOf = ({ kind, place, shown }: Cache) =>
+  kind === 'post' ? `${shown}${hash('sha256', place).slice(0, 8)}` : shown;
 
 function listTags(changes: Changes): string[] {
   if (changes === 'everything') return [SITE_TAG];
