@@ -40,16 +40,20 @@ const PRINTED = ['nginx', 'Caddy'];
 export const OTHERS = ['Apache', 'lighttpd', 'Squid', 'Varnish'];
 const PART = 'the guide Proxies, part "Any other proxy"';
 
-/** Where to look, by the proxy that the first response names. */
+/** Where to look, by the proxies that the first response names. Any of them may have broken it. */
 function nameModel({ first }: ExaminedSite): string {
   if (first instanceof SiteError) return '';
   const named = [...first.all('server'), ...first.all('via')].join(' ').toLowerCase();
-  const proxy = [...PRINTED, ...OTHERS].find((name) => named.includes(name.toLowerCase()));
-  if (proxy === undefined)
+  const proxies = [...PRINTED, ...OTHERS].filter((name) => named.includes(name.toLowerCase()));
+  if (proxies.length === 0)
     return `\nCompare your proxy with what \`vitrine print nginx\` or \`vitrine print caddy\` prints, or with ${PART}.`;
-  if (OTHERS.includes(proxy)) return `\nCompare your ${proxy} with its row in ${PART}.`;
-  return `\nCompare your ${proxy} with what \`vitrine print ${proxy.toLowerCase()}\` prints.`;
+  return `\n${proxies.map(compareProxy).join('\n')}`;
 }
+
+const compareProxy = (proxy: string) =>
+  OTHERS.includes(proxy)
+    ? `Compare your ${proxy} with its row in ${PART}.`
+    : `Compare your ${proxy} with what \`vitrine print ${proxy.toLowerCase()}\` prints.`;
 
 interface CheckResult {
   readonly check: Check;

@@ -502,11 +502,16 @@ test.each([
   [{ server: 'Apache/2.4.71 (Debian)' }, 'Compare your Apache with its row in the guide Proxies'],
   [{ via: '1.1 vm (squid/5.7)' }, 'Compare your Squid with its row'],
   [{ via: '1.1 varnish (Varnish/7.1)' }, 'Compare your Varnish with its row'],
+  [
+    { server: 'nginx', via: '1.1 varnish (Varnish/7.1)' },
+    '\nCompare your nginx with what `vitrine print nginx` prints.\nCompare your Varnish with its row',
+  ],
   [{ server: 'own' }, 'or `vitrine print caddy` prints, or with the guide Proxies, part "Any other proxy".'],
-])('the last line for %j names what to compare', async (headers, words) => {
+])('the end for %j names what to compare', async (headers, words) => {
   const { url } = await startSite((_, answer) => answer.writeHead(404, headers).end());
   const { report } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
-  expect(report.split('\n').at(-1)).toContain(words);
+  expect(report.split('\n\n').at(-1)).toMatch(/^Compare [^\n]+(\nCompare [^\n]+)?$/);
+  expect(report).toContain(words);
 });
 
 test('the guide has a row for each proxy whose row is named', () => {
