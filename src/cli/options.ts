@@ -140,9 +140,12 @@ export const wholeNumberArgument =
   };
 
 export function host(text: string): string {
-  const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
-  if (url === null) throw new Mistake('takes HOST or HOST:PORT');
-  return url.host;
+  const [http, https] = ['http', 'https'].map((scheme) =>
+    /^[^/?#@\\]+$/.test(text) ? URL.parse(`${scheme}://${text}`) : null,
+  );
+  if (!http || !https) throw new Mistake('takes HOST or HOST:PORT');
+  // A URL leaves out the usual port of its scheme, which was given all the same.
+  return http.port === '' ? https.host : http.host;
 }
 
 /** How hard a live site is asked, for commands that ask many times. */
