@@ -8,7 +8,7 @@ import { FAMILIES, type Family, KIND_NAMES } from '../../src/records/kinds.ts';
 import { checkDatabase, openWriter } from '../../src/stores/open.ts';
 import { copiedMembers } from '../../src/stores/sql/media-statements.ts';
 import type { Writer } from '../../src/stores/writer.ts';
-import { addRecords, databaseOf, storeName } from '../support/database.ts';
+import { addRecords, databaseOf, select, storeName } from '../support/database.ts';
 import { ndjson, PROGRAM } from '../support/files.ts';
 import { change, executeSql, exported, readMedia, saveOriginals } from '../support/importing.ts';
 import { blog, folio, post, shot } from '../support/records.ts';
@@ -185,6 +185,20 @@ describe(`names of pictures in ${storeName()}`, () => {
     );
     await addRecords(url, shot(1, 1));
     expect(await leftOf(url, 'bob')).toEqual([A]);
+  });
+
+  test('an item leaves out one of its pictures, and keeps the other', async () => {
+    const url = await fetched(folio(1, 'ada'), folio(2, 'bob'), shot(1, 1, { image: A, attachment: B }));
+    await addRecords(url, shot(1, 1, { image: A, title: 'new' }));
+    expect(await leftOf(url, 'bob')).toEqual([A]);
+  });
+
+  test('the pictures of a record that was damaged are named when it comes again', async () => {
+    const url = await fetched(folio(1, 'ada', { avatar: A }));
+    if (isPostgresUrl(url)) return;
+    executeSql(url, `UPDATE profiles SET record = '{' WHERE id = 1`);
+    await addRecords(url, folio(1, 'ada', { avatar: B }));
+    expect(await select(url, `SELECT id FROM media_names WHERE url = '${B}'`)).toEqual([[1]]);
   });
 
   test('a copy stays that an unchanged record names by its own address', async () => {

@@ -29,11 +29,19 @@ export const touch = (db: SqlAdapter, family: Family, ids: string, values?: read
     values,
   );
 
-/** The same for the users of records that are to change. `records` is a query of the ids of records and of their users. */
-export async function touchRecords(db: SqlAdapter, kind: KindName, records: string): Promise<void> {
+/**
+ * The same for the users of records that are to change. `records` is a query of the ids of records and of their users, and `named`
+ * of the ids of those that may name other pictures.
+ */
+export async function touchRecords(
+  db: SqlAdapter,
+  kind: KindName,
+  records: string,
+  named = `SELECT id FROM (${records}) AS records`,
+): Promise<void> {
   const distinct = KINDS[kind].role === 'item' ? 'DISTINCT ' : '';
   await touch(db, KINDS[kind].family, `SELECT ${distinct}owner AS id FROM (${records}) AS records`);
-  await touchNames(db, kind, `SELECT id FROM (${records}) AS records`);
+  await touchNames(db, kind, named);
 }
 
 /** All lists of a user have one ETag. */

@@ -56,13 +56,17 @@ function selectNames(kind: KindName, member: MemberSql, ids?: string): string {
     WHERE url <> '' AND octet_length(url) <= ${LONGEST_URL}`;
 }
 
+const touchedRecords = (kind: KindName) => `SELECT id FROM touched_records WHERE kind = '${kind}'`;
+
 /** Remembers what records name before they change. `ids` is a query of the ids of records, also of those that are not here yet. */
 export async function touchNames(db: SqlAdapter, kind: KindName, ids: string): Promise<void> {
   if (!(await hasMedia(db))) return;
   await db.run(
     `INSERT INTO touched_records SELECT '${kind}', id FROM (${ids}) AS ids WHERE true ON CONFLICT DO NOTHING`,
   );
-  await db.run(`INSERT INTO names_before ${selectNames(kind, db.member, ids)} ON CONFLICT DO NOTHING`);
+  await db.run(
+    `INSERT INTO names_before ${selectNames(kind, db.member, touchedRecords(kind))} ON CONFLICT DO NOTHING`,
+  );
 }
 
 /** Files what the records in `touched_records` name now, and empties it. */
@@ -71,9 +75,7 @@ export async function deriveNames(db: SqlAdapter, family: Family): Promise<void>
     return;
   await db.countForPlanner('touched_records');
   for (const kind of kindsOf(family))
-    await db.run(
-      `INSERT INTO names_now ${selectNames(kind, db.member, `SELECT id FROM touched_records WHERE kind = '${kind}'`)}`,
-    );
+    await db.run(`INSERT INTO names_now ${selectNames(kind, db.member, touchedRecords(kind))}`);
   await db.countForPlanner('names_before');
   await db.countForPlanner('names_now');
   await db.run(

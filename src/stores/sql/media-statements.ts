@@ -51,6 +51,21 @@ export const namedCopies = (
     ON CONFLICT DO NOTHING`,
   );
 
+/**
+ * The ids in `changed` whose record names other pictures than the staged one: the names of all others stay as they are filed. New and
+ * damaged records are among them.
+ */
+export function renamingRecords(kind: KindName, kindCode: number, member: MemberSql): string {
+  // No address has a space.
+  const all = copiedMembers(kind).map((name) => `coalesce(${member(name)}, '')`);
+  const pictures = `CASE WHEN json_valid(record) THEN ${all.join(` || ' ' || `)} END`;
+  const table = tableName(kind);
+  return `
+    SELECT id FROM changed
+    WHERE (SELECT ${pictures} FROM ${table} WHERE family = '${KINDS[kind].family}' AND ${table}.id = changed.id)
+      IS DISTINCT FROM (SELECT ${pictures} FROM staged WHERE kind = ${kindCode} AND staged.id = changed.id)`;
+}
+
 /** The table of a kind's records. */
 export const tableName = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 

@@ -16,7 +16,7 @@ import {
   type Tally,
 } from './load.ts';
 import { unnamedSince } from './media-names.ts';
-import { HAS_COPIES, namedCopies } from './media-statements.ts';
+import { HAS_COPIES, namedCopies, renamingRecords } from './media-statements.ts';
 import {
   COUNT_CHANGED,
   INDEXES,
@@ -125,7 +125,8 @@ async function move(
   if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
   // Without this, PostgreSQL expects two thousand rows, and may read whole tables to find one.
   await db.countForPlanner('changed');
-  await touchRecords(db, kind, statements.changedRecords);
+  const renaming = renamingRecords(kind, stagedKind(kind), db.member);
+  await touchRecords(db, kind, statements.changedRecords, renaming);
   const changed = await countRows(db, COUNT_CHANGED);
   if (changed > 0) for (const statement of statements.change) await db.run(statement);
   if (found > changed) await db.run(statements.insert);
