@@ -68,15 +68,17 @@ interface Counts {
   readonly schema: number;
 }
 
-/** Undefined of an empty file, beside which SQLite applies nothing. */
+/** Undefined of an empty file, beside which SQLite applies nothing, and of one that never had a table and has nothing to lose. */
 function readHead(path: string): DatabaseHead | undefined {
   const bytes = readStart(path, HEAD);
   if (bytes.length < HEAD) return undefined;
+  const counts = readCounts(bytes);
+  if (counts.schema === 0) return undefined;
   return {
     path,
     pageSize: pageSize(bytes),
     isInWalMode: bytes[18] === 2 && bytes[19] === 2,
-    ...readCounts(bytes),
+    ...counts,
   };
 }
 

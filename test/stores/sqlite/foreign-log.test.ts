@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openForWriting } from '../../../src/stores/sqlite/connect.ts';
 import { refuseForeignLog } from '../../../src/stores/sqlite/foreign-log.ts';
 import { tempFolder } from '../../support/files.ts';
 
@@ -117,6 +118,21 @@ test.each(['WAL', 'DELETE'])(
       }),
       { numRuns: 100 },
     );
+  },
+);
+
+test.each(['begin', 'commit'])(
+  'a killed command that was making the file leaves what belongs to it: %s',
+  async (until) => {
+    const path = join(tempFolder(), 'site.db');
+    const db = await openForWriting(path);
+    if (until === 'commit') db.exec('UPDATE vitrine SET last_run = 7');
+    const killed = kill(path);
+    db.close();
+    expect(() => refuseForeignLog(killed)).not.toThrow();
+    const again = await openForWriting(killed);
+    expect(again.prepare('SELECT last_run FROM vitrine').pluck().get()).toBe(until === 'commit' ? 7 : 0);
+    again.close();
   },
 );
 
