@@ -3,7 +3,7 @@ import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 import { COMPRESSIBLE, unavailableBody, unavailableHeaders } from './proxies.ts';
 
 export function caddy(input: PrintInput): string {
-  const { socket, host, port, checkPort, names } = input;
+  const { socket, host, port, checkPort } = input;
   const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
   const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
   const headers = unavailableHeaders(input).map(([name, value]) => `header ${name} ${value}`);
@@ -11,7 +11,7 @@ export function caddy(input: PrintInput): string {
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own,
 # and does not limit the connections of one client: a firewall can, with nftables' \`ct count\`.
 
-${names.join(', ')} {
+${listSites(input).join(', ')} {
 	# Vitrine compresses its answers; Caddy does the rest: pages of people, cards, feeds.
 	encode {
 		zstd
@@ -42,4 +42,13 @@ ${lines(headers, '\t\t')}		respond \`${unavailableBody(503)}\` 503
 	}
 }
 `;
+}
+
+/** Where Caddy listens: with TLS, unless a base URL names another port for plain HTTP. */
+function listSites({ origins, names }: PrintInput): readonly string[] {
+  if (origins.length === 0) return names;
+  const sites = origins.map(({ protocol, port, host, origin }) =>
+    protocol === 'http:' && port !== '' ? origin : host,
+  );
+  return [...new Set(sites)];
 }

@@ -41,6 +41,8 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     ...describeServer(config),
     /** Undefined if it was not given. */
     trustProxy: given.TRUST_PROXY,
+    /** Of the base URLs that name a host. */
+    origins,
     /** The public host names. */
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
     /** Whether base URLs name them. */

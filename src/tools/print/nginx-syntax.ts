@@ -17,7 +17,7 @@ export function listening({ https, names, ports }: PrintInput): string {
   const redirect = [
     'listen 80;',
     name,
-    `return 301 https://$host${ports[0] === '443' ? '' : `:${ports[0]}`}$request_uri;`,
+    `return 301 https://$host${ports.includes('443') ? '' : `:${ports[0]}`}$request_uri;`,
   ];
   if (!https) return `server {\n${lines(plain, '    ')}`;
   return `server {\n${lines(redirect, '    ')}}\n\nserver {\n${lines([...tls, name], '    ')}`;

@@ -60,6 +60,33 @@ test('nginx listens on the port of each base URL, and lets each of several origi
     expect(text).toContain(`    "${origin}" "${origin}";\n`);
 });
 
+test.each([
+  [['https://blog.example:8443', 'https://folio.example'], '$host'],
+  [['https://blog.example:8443', 'https://folio.example:9443'], '$host:8443'],
+])('nginx for %j redirects plain HTTP to %s', ([a = '', b = ''], host) => {
+  expect(printed('nginx', { BASE_URL_A: a, BASE_URL_B: b })).toContain(
+    `return 301 https://${host}$request_uri;`,
+  );
+});
+
+test.each([
+  [{}, 'profiles.example.org'],
+  [
+    { BASE_URL_B: 'https://folio.example/b', BASE_URL_C: 'http://other.example/c' },
+    'folio.example, other.example',
+  ],
+  [
+    {
+      BASE_URL_A: 'https://blog.example:8443/a',
+      BASE_URL_B: 'http://folio.example:8080/b',
+      BASE_URL_C: 'https://blog.example/c',
+    },
+    'blog.example:8443, http://folio.example:8080, blog.example',
+  ],
+])('of %j, Caddy serves %s', (env, served) => {
+  expect(/^(.*) \{$/m.exec(printed('caddy', env))?.[1]).toBe(served);
+});
+
 test('systemd --to writes every unit, and replaces none', async () => {
   const folder = join(tempFolder(), 'units');
   const { files } = JSON.parse(await done(['print', 'systemd', '--to', folder, '--json'])).result;

@@ -5,7 +5,7 @@ import { connect } from 'node:http2';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AUTHORITY } from '../../support/certificates.ts';
 import { databaseOf } from '../../support/database.ts';
-import { fixture } from '../../support/files.ts';
+import { fixture, tempFile } from '../../support/files.ts';
 import { freePort } from '../../support/free-port.ts';
 import {
   type Front,
@@ -16,7 +16,8 @@ import {
   withoutProxy,
 } from '../../support/fronts.ts';
 import { ask, json, type Reply } from '../../support/http.ts';
-import { UNAVAILABLE } from '../../support/printed.ts';
+import { printed, UNAVAILABLE } from '../../support/printed.ts';
+import { startProxy } from '../../support/proxies.ts';
 import { run } from '../../support/run.ts';
 import { type Server, startServer } from '../../support/server.ts';
 import { linesOf, startLoad, until } from '../../support/stress.ts';
@@ -325,6 +326,15 @@ describe('stopping and starting', () => {
       await states('HIT');
     },
   );
+
+  test.skipIf(withoutProxy('caddy'))('Caddy listens on the port of a base URL', async () => {
+    const port = await freePort();
+    const env = { ...(await settings()), BASE_URL_B: `http://127.0.0.1:${port}/b` };
+    await startServer(env);
+    const file = tempFile('Caddyfile', `{\n\tadmin off\n}\n${printed('caddy', env)}`);
+    await startProxy('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], [port]);
+    await succeeds({ port }, PROFILE);
+  });
 
   test.skipIf(withoutProxy('caddy'))('Caddy: a restart of its only server fails no request', async () => {
     const env = await settings();
