@@ -144,13 +144,15 @@ async function buildFile(run: PublishRun, place: UnitPlace, file: PublishedFile)
   return entries;
 }
 
-/** The entries of a file in the tree of the last run, with the ETag, if it is whole there at all of its paths. */
+/**
+ * The entries of a file in the tree of the last run, with the ETag, if it is whole there at all of its paths. These were written
+ * at once, so they have one ETag.
+ */
 async function findKnown(run: PublishRun, { before, previous }: UnitPlace, { paths }: PublishedFile) {
   const find = (path: string) => before?.entries.get(path) ?? [];
   const plain = paths.flatMap(({ path }) => find(path));
   const etag = plain[0]?.etag;
   if (previous === undefined || etag === undefined || plain.length < paths.length) return undefined;
-  if (plain.some((entry) => entry.etag !== etag)) return undefined;
   const entries = [...plain, ...paths.flatMap(({ path }) => find(path + PACKED))];
   return (await hasAll(run, previous, entries)) ? { etag, entries } : undefined;
 }
