@@ -9,7 +9,17 @@ import { stripVTControlCharacters } from 'node:util';
 import { ROOT } from '../support/files.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
-const COPIED = ['src', 'test', 'migrations', 'fixtures', '.ci', '.github', 'package.json', 'README.md'];
+const COPIED = [
+  'src',
+  'test',
+  'migrations',
+  'fixtures',
+  '.ci',
+  '.github',
+  'package.json',
+  'README.md',
+  'Dockerfile',
+];
 const MOST_MS = 300_000;
 
 export interface Mutant {

@@ -183,6 +183,12 @@ describe.concurrent('two sites', () => {
     expect(shown).toMatch(/\/bob: not valid JSON: .* \(attempt 2 of 2\)\n$/);
   });
 
+  test('counts a name that no user can have as not compared', async () => {
+    const site = await siteOf({ ada: { profile: folio(1, 'ada') } });
+    const { failure, result } = await compareHere([site.url, site.url], ['ada', 'a\u0001']);
+    expect([failure, result.failed]).toEqual(['1 of 2 users could not be compared', 1]);
+  });
+
   test('gives up a site that is down', async () => {
     const { names, answer } = crowd(60);
     const old = await startSite(answer);

@@ -17,8 +17,8 @@ import { tempFolder } from '../../support/files.ts';
 import { change, readMedia } from '../../support/importing.ts';
 import { copiesIn, fetchInto, MEDIA_URL, putCopy } from '../../support/media-folder.ts';
 import { type Files, startFiles, startSite } from '../../support/mirror-site.ts';
-import { pdf, png, sha256, svg } from '../../support/pictures.ts';
-import { folio, shot } from '../../support/records.ts';
+import { png, sha256, svg } from '../../support/pictures.ts';
+import { folio } from '../../support/records.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.
@@ -127,19 +127,6 @@ describe('a fetch', () => {
     const asked = [hosts.microblog.asked.length, hosts.portfolio.asked.length];
     await fetchInto(store, named, { mediaDir, check: true });
     expect([hosts.microblog.asked.length, hosts.portfolio.asked.length]).toEqual(asked);
-  });
-
-  test('of other files than pictures has those of users who did not change since pictures were fetched', async () => {
-    const host = await startFiles({ '/a': png('a'), '/b': pdf('b') });
-    const store = await databaseOf(
-      folio(1, 'ada', { avatar: `${host.url}/a` }),
-      shot(1, 1, { attachment: `${host.url}/b` }),
-    );
-    const mediaDir = join(tempFolder(), 'media');
-    expect((await fetchInto(store, [host.host], { mediaDir })).originals.fetched).toBe(1);
-    expect((await fetchInto(store, [host.host], { mediaDir })).originals.fetched).toBe(0);
-    const { originals } = await fetchInto(store, [host.host], { mediaDir, files: true });
-    expect([originals.fetched, host.asked]).toEqual([1, ['/a', '/b']]);
   });
 
   test('--check asks again for a copy that is missing or has another size', async () => {

@@ -126,7 +126,10 @@ describe(`published again from ${storeName()}`, () => {
     const items = ids.map((id) => post(id, 1, { post_details: 'A text of some length. '.repeat(10) }));
     const { folder, publish } = await createSite([blog(1, 'ada'), ...items], ['--without', 'cards,feeds']);
     await publish();
-    const files = new Map(entriesOf(folder).map(({ path }) => [path, fileOf(folder, path)]));
+    const entries = entriesOf(folder);
+    const files = new Map(entries.map(({ path }) => [path, fileOf(folder, path)]));
+    // Each is made, and counted, once.
+    expect(files.size).toBe(entries.length);
     const linked = [...files].flatMap(([path, file]) => {
       if (!/^(?:pages|older)\//.test(path)) return [];
       return [...readFileSync(file, 'utf8').matchAll(/\?before=(\d+)/g)].map(
