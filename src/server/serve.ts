@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { findSamplesUrl } from '../config/addresses.ts';
+import { findSamplesUrl, publicOrigin } from '../config/addresses.ts';
 import { describeData, servesSamples } from '../config/database-url.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { type Config, listMounts, type Rehearsal } from '../config/settings.ts';
 import type { ServeHooks } from '../import/serve-files.ts';
-import { printable } from '../records/printable.ts';
+import { printable, shellWord } from '../records/printable.ts';
 import { unlessAborted } from '../records/unless-aborted.ts';
 import { openReader, openServed } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
@@ -189,10 +189,14 @@ async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace
 async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
   if (servesSamples(config)) return;
   const [linked, served] = [await store.mediaUrl(), findMediaUrl(config)];
-  if (linked !== undefined && linked !== served)
-    log.warn(
-      `records name copies of pictures under ${printable(linked)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
-    );
+  if (linked === undefined || linked === served) return;
+  const old = printable(linked);
+  // Under an address of this machine, nobody else would see them.
+  const isPublic = config.mediaUrl !== undefined || publicOrigin(config) !== undefined;
+  const relinking = isPublic ? `, or run vitrine media relink --media-url ${shellWord(served)}` : '';
+  log.warn(
+    `records name copies of pictures under ${old}, but MEDIA_URL is ${served}: set MEDIA_URL, to ${old} if they are served there${relinking}`,
+  );
 }
 
 /** Logs the addresses, the data, and lines to try. */

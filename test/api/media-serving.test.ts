@@ -12,6 +12,7 @@ import { ask, dial, hearOut, sendRaw } from '../support/http.ts';
 import { change } from '../support/importing.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../support/media-folder.ts';
 import { blog } from '../support/records.ts';
+import { done } from '../support/run.ts';
 import { serveHere } from '../support/serve-here.ts';
 import { type LocalServer, startServer } from '../support/server.ts';
 
@@ -191,7 +192,7 @@ test('a server warns once if records name copies under another URL than MEDIA_UR
   const warningsWith = async (env: Record<string, string>, start = serveHere) => {
     const own = await start({ DATABASE_URL: url, ...env });
     await own.stop();
-    return own.log.filter((line) => line.includes('vitrine media relink'));
+    return own.log.filter((line) => line.includes('records name copies'));
   };
   expect(await warningsWith({ MEDIA_URL: 'https://new.example/m' })).toEqual([]);
   await change(url, (writer) => writer.relink('https://old.example/m'));
@@ -201,8 +202,15 @@ test('a server warns once if records name copies under another URL than MEDIA_UR
     startServer,
   );
   expect(more).toEqual([]);
-  for (const part of ['"level":40', 'https://old.example/m', 'https://new.example/m'])
+  for (const part of ['"level":40', 'set MEDIA_URL, to https://old.example/m if they are served there'])
     expect(warning).toContain(part);
+  // Without a public address, relinking would name the copies under this machine's own.
+  expect(String(await warningsWith({}))).toMatch(/localhost.*set MEDIA_URL, to https:\/\/old\.example\/m/);
+  expect(String(await warningsWith({}))).not.toContain('relink');
+  // As it says, in an environment without MEDIA_URL.
+  const [, command = ''] = /run vitrine (media relink --media-url [^ "]+)/.exec(warning) ?? [];
+  await done([...command.split(' '), '--database-url', url]);
+  expect(await warningsWith({ MEDIA_URL: 'https://new.example/m' })).toEqual([]);
 });
 
 test('a client that is quiet after its response counts as one that reads', async () => {
