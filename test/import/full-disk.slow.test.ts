@@ -1,7 +1,7 @@
 // A command that fills a disk fails with one message; the old data is kept and served, and the command continues when there is
 // room. So does an import without rights.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -214,6 +214,18 @@ describe.skipIf(!canMount)('a full disk', () => {
       expect({ code, stderr }).toEqual({ code: 1, stderr: `vitrine: ${full}\n` });
     });
   });
+});
+
+test.runIf(process.getuid?.() === 0)('a log that another account has left is named', async () => {
+  const database = await databaseOf(folio(1, 'ada'));
+  const folder = dirname(database);
+  for (const path of [dirname(folder), folder]) chmodSync(path, 0o777);
+  writeFileSync(`${database}-wal`, '', { mode: 0o600 });
+  const child = vitrine(['count', '--database-url', database], {}, { uid: 65_534 });
+  child.stdin?.end();
+  expect(await text(child.stderr as Readable)).toBe(
+    `vitrine: ${database} cannot be opened: ${database}-wal, which belongs to uid 0, cannot be read by uid 65534.\n`,
+  );
 });
 
 test.runIf(process.getuid?.() === 0)('a folder of another owner is named with both accounts', async () => {

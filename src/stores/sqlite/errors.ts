@@ -50,12 +50,23 @@ function findObstacle(path: string, purpose: 'read' | 'write'): string {
   if (!existsSync(path))
     return notAllowed(folder, constants.W_OK, 'written') ?? 'the system does not say why';
   return (
-    notAllowed(path, constants.R_OK, 'read') ??
-    (purpose === 'write' ? notAllowed(path, constants.W_OK, 'written') : undefined) ??
+    findClosed(path, purpose) ??
     // SQLite makes files beside it, also to read it.
     notAllowed(folder, constants.W_OK, 'written, as files that do not come from `vitrine snapshot` need') ??
     'too many files may have been open, or the disk is failing or full; try again'
   );
+}
+
+/** The file, or one that a killed command of another user has left beside it. */
+function findClosed(path: string, purpose: 'read' | 'write'): string | undefined {
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].filter((each) =>
+    existsSync(each),
+  )) {
+    const unread = notAllowed(file, constants.R_OK, 'read');
+    const closed = unread ?? (purpose === 'write' ? notAllowed(file, constants.W_OK, 'written') : undefined);
+    if (closed !== undefined) return closed;
+  }
+  return undefined;
 }
 
 function isOutOfDescriptors(): boolean {
