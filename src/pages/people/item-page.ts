@@ -190,7 +190,6 @@ function work(item: Item, url: string, alt: string, source: PictureSource): Mark
   const drawn = picture(found, {
     kind: 'work',
     isSized: true,
-    isLarge: true,
     width: 1200,
     height: 900,
     sizes: '(width < 40rem) 20rem, (width < 72rem) 96vw, 70rem',

@@ -99,7 +99,6 @@ function shot(item: Item, initials: string, place: Place, context: ItemContext):
     kind: known.width < TINY ? 'tile tiny' : 'tile',
     ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),
     sizes: chooseSizes(known, { isLarge, isJustified }),
-    isLarge,
     isSized: isAlone,
     seed: `${title} ${id}`,
     initials,

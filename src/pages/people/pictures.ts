@@ -58,8 +58,6 @@ export interface PictureOptions {
   readonly height: number;
   /** How wide it is shown. For a phone with three pixels to a point it is so little that it takes a small picture. */
   readonly sizes: string;
-  /** Whether wide screens may load the copy itself. */
-  readonly isLarge?: boolean;
   /** It takes the room of its own size, where that is known. */
   readonly isSized?: boolean;
   /** The same text has always the same hue. */
@@ -99,14 +97,15 @@ export function picture(source: Source | undefined, options: PictureOptions): Ma
 
 const WIDEST = Math.max(...SMALL_WIDTHS);
 
-function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: PictureOptions): Markup {
+function sizesOf({ url, known }: Source, { width, height, sizes }: PictureOptions): Markup {
   if (!known?.width) return markup` width="${width}" height="${height}"`;
   const size = markup` width="${known.width}" height="${known.height}"`;
   if (known.small.length === 0) return size;
   // A narrow copy has its own width in the last one.
   const offered = known.small.map((one) => ({ url: one.url, width: Math.min(one.width, known.width) }));
   const widest = offered.at(-1)?.width ?? 0;
-  const isNeeded = widest < known.width && (isLarge || widest < WIDEST);
+  // Beyond the widest, the copy itself may have megabytes, and no page shows a picture much wider.
+  const isNeeded = widest < Math.min(known.width, WIDEST);
   const all = isNeeded ? [...offered, { url, width: known.width }] : offered;
   return markup` srcset="${all.map((one) => `${one.url} ${one.width}w`).join(', ')}" sizes="${sizes}"${size}`;
 }

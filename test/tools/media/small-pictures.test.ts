@@ -122,8 +122,8 @@ describe('a copy', () => {
   });
 });
 
-async function withPhoto() {
-  const photo = await jpeg(noise(1000, 500));
+async function withPhoto(picture = noise(1000, 500)) {
+  const photo = await jpeg(picture);
   const drawing = '<svg xmlns="http://www.w3.org/2000/svg"/>';
   const site = await startFiles({ '/photo': photo, '/drawing': drawing });
   const database = await databaseOf(
@@ -402,4 +402,18 @@ test('pages of people offer small pictures to phones, with their sizes and colou
   expect(page).toMatch(
     /<span class="picture avatar.*?<img [^>]*src="[^"]+svg" width="160" height="160" alt="" data-initials="[A-Z]+">/s,
   );
+});
+
+test('no page loads a copy that is wider than its small pictures, but the page of a work leads to it', async () => {
+  const photo = await withPhoto(noise(110, 55).resize(2200));
+  await fetchPhoto(photo);
+  const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL });
+  const whole = `${MEDIA_URL}/${photo.name}`;
+  for (const path of ['/people/b/bob', '/people/b/bob/1']) {
+    const { body } = await ask(server, path);
+    const offered = [...body.matchAll(/ srcset="([^"]*)"/g)].map(([, srcset]) => srcset);
+    expect([path, offered.length > 0]).toEqual([path, true]);
+    for (const srcset of offered) expect(srcset).toMatch(/-2048\.webp 2048w$/);
+  }
+  expect((await ask(server, '/people/b/bob/1')).body).toContain(`<a class="frame" href="${whole}">`);
 });
