@@ -9,7 +9,7 @@ import { fillMarkup, type Markup, markup } from '../markup.ts';
 import { createLayout } from '../page.ts';
 import { LONGEST_TITLE, shortened } from '../people/person.ts';
 import { createPictureSource, type KnownPictures, type PictureSource, picture } from '../people/pictures.ts';
-import type { PersonEntry, Work } from '../people/read-person.ts';
+import type { PersonEntry } from '../people/read-person.ts';
 import { takeInitials } from '../web/shown.js';
 
 export interface DirectoryPage {
@@ -115,35 +115,31 @@ function letterLinks(variant: string, page: DirectoryPage, language: Language): 
 }
 
 function entry(person: PersonEntry, variant: string, source: PictureSource) {
-  const { username, name, bio, smallAvatar, works } = person;
+  const { username, name, bio, smallAvatar } = person;
   const size = { width: 64, height: 64, sizes: '4rem' };
   const avatar = { kind: 'face', seed: username, initials: takeInitials(name), ...size };
-  return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${works && workStrip(works, source)}${picture(source(smallAvatar), avatar)}
+  return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${person.works && workStrip(person, source)}${picture(source(smallAvatar), avatar)}
           <span class="who"><bdi class="name">${shortened(name, LONGEST_TITLE)}</bdi> <bdi class="handle">@${shortened(username, LONGEST_TITLE)}</bdi>
           ${bio && markup`<span class="line" dir="auto">${shortened(bio, LONGEST_BIO)}</span>`}</span></a></li>
         `;
 }
 
-/** What one sees first of a designer. An empty place says that there is no more. */
-function workStrip(works: readonly Work[], source: PictureSource): Markup {
+/** What one sees first of a designer; a pale field if there is nothing yet. */
+function workStrip({ works = [], username }: PersonEntry, source: PictureSource): Markup {
+  const size = { kind: 'thumb', width: 160, height: 160 };
   const shown = works.map(({ image, smallImage, title, id }) => {
     const large = source(image);
     const { width = 1, height = 1 } = large?.known ?? {};
     return picture(large?.known?.small.length ? large : source(smallImage), {
-      kind: 'thumb',
-      width: 160,
-      height: 160,
-      // Of a wide one, only the middle is shown.
-      sizes: width > 1.7 * height ? '20rem' : '7.5rem',
+      ...size,
+      // One or two are wider, and of a wide one only the middle is shown.
+      sizes: works.length < WORKS_SHOWN || width > 1.7 * height ? '20rem' : '7.5rem',
       seed: `${title} ${id}`,
       initials: takeInitials(title),
     });
   });
-  const places = Array.from(
-    { length: WORKS_SHOWN - shown.length },
-    () => markup`<span class="thumb"></span>`,
-  );
-  return markup`<span class="works" aria-hidden="true">${shown}${places}</span>`;
+  const field = picture(undefined, { ...size, kind: 'thumb nothing', sizes: '', seed: username });
+  return markup`<span class="works" aria-hidden="true">${shown.length > 0 ? shown : field}</span>`;
 }
 
 export const createDirectoryJson =
