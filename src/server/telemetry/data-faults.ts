@@ -1,6 +1,8 @@
 // Responses that failed because the data could not be read, as a damaged file brings them. One of them is a warning. While they
 // are most of the responses, requests should go to another server.
 
+import { counted } from '../../records/printable.ts';
+
 /** Counters that only grow. */
 export interface ResponseTotals {
   readonly responses: number;
@@ -43,7 +45,7 @@ export function createFaultWatch(totals: () => ResponseTotals, now = () => perfo
         : undefined,
       warning:
         look.at - lastFault < REMEMBERED_MS
-          ? `${look.dataFaults} responses failed because the data could not be read: run vitrine check.`
+          ? `${counted(look.dataFaults, 'response')} failed because the data could not be read: run vitrine check.`
           : undefined,
     };
   };

@@ -187,7 +187,7 @@ function openSound(path: string, before: string | undefined) {
 const lostTakedowns = (path: string) =>
   new StoreError(
     `${path} lacks takedowns of the file that is served: run \`vitrine takedown --from\` on it with the file that it ` +
-      'replaces. If that is gone, repeat the takedowns on this one, then restart the server.',
+      'replaces. If that is gone or damaged, repeat the takedowns on this one, then restart the server.',
   );
 
 const isChanged = (before: FileStats, now: FileStats) =>

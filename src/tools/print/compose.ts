@@ -61,6 +61,7 @@ const VOLUME = `volumes:
 const secretFiles = (names: readonly string[]) =>
   names.length === 0
     ? ''
-    : `# Files that each hold one setting. Others must not be able to read them.
+    : `# Files that each hold one setting. In the container, uid 1000 reads them, and nobody else should:
+# chown 1000 ${names.join(' ')} && chmod 400 ${names.join(' ')}
 secrets:
 ${names.map((name) => `  ${name}:\n    file: ./${name}\n`).join('')}`;

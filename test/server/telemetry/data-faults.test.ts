@@ -84,7 +84,7 @@ describe('the watch', () => {
     expect(pass(1, 1000, 0)).toEqual({ unready: undefined, warning: undefined });
     expect(pass(1, 1000, 1)).toEqual({
       unready: undefined,
-      warning: expect.stringContaining('1 responses failed'),
+      warning: expect.stringContaining('1 response failed'),
     });
     expect(pass(590, 1000, 0).warning).toBeDefined();
     expect(pass(20, 1000, 0).warning).toBeUndefined();
