@@ -5,11 +5,18 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/stores/open.ts';
 import { createMemory, type MirrorMemory } from '../../../src/tools/mirror/memory.ts';
-import { addRecords, databaseOf, storeName } from '../../support/database.ts';
+import {
+  microblogName,
+  portfolioName,
+  USER_IDS,
+  USERS,
+  usersBeyondLimits,
+} from '../../support/beyond-limits.ts';
+import { addRecords, databaseOf, newDatabase, storeName } from '../../support/database.ts';
 import { tempFolder } from '../../support/files.ts';
 import { newPath } from '../../support/importing.ts';
-import { crowd, mirrorHere, portfolio, startSite } from '../../support/mirror-site.ts';
-import { folio } from '../../support/records.ts';
+import { crowd, mirrorHere, namesIn, portfolio, startFiles, startSite } from '../../support/mirror-site.ts';
+import { blog, folio } from '../../support/records.ts';
 
 const ADA = folio(1, 'ada');
 describe(`a mirror into ${storeName()}`, () => {
@@ -174,5 +181,59 @@ describe(`a mirror into ${storeName()}`, () => {
     await expect(mirrorHere(await databaseOf(), 'http://127.0.0.1:1', [], stopped)).rejects.toThrow(
       'stopped while the list of users was read',
     );
+  });
+});
+
+describe(`mirror --prune in ${storeName()}`, () => {
+  const people = (...users: (readonly [id: number, name: string])[]) =>
+    Object.fromEntries(users.map(([id, name]) => [name, { profile: folio(id, name) }]));
+
+  test('removes of 201 users the one that is gone, and nobody of another family or from another site', async () => {
+    // Those of the other family have the same ids and names.
+    const database = await databaseOf(...usersBeyondLimits().filter((record) => 'totalPost' in record));
+    const ours = people(...USER_IDS.map((id) => [id, portfolioName(id)] as const));
+    const theirs = people([1001, 'ada'], [1002, 'bob']);
+    const [site, other] = [await startSite(portfolio(ours)), await startSite(portfolio(theirs))];
+    const state = `${tempFolder()}/state`;
+    const mirrorAll = (from: string, all: object) =>
+      mirrorHere(database, from, Object.keys(all), { state, prune: true });
+    const names = Object.keys(ours);
+    expect((await mirrorAll(site.url, ours)).result.users).toMatchObject({ found: USERS, pruned: 0 });
+    expect((await mirrorAll(other.url, theirs)).result.users).toMatchObject({ found: 2, pruned: 0 });
+    delete ours[portfolioName(USERS)];
+    delete theirs.bob;
+    const { result } = await mirrorHere(database, site.url, names, { state, prune: true });
+    expect(result.users).toMatchObject({ found: USERS - 1, unknown: 1, pruned: 1 });
+    const left = [...USER_IDS.map(microblogName), ...Object.keys(ours), 'ada', 'bob'];
+    expect((await namesIn(database)).sort()).toEqual(left.sort());
+  });
+
+  test('leaves users whom this run does not ask for, although an earlier one did not find them', async () => {
+    const here = people([1, 'ada'], [2, 'bob']);
+    const site = await startSite(portfolio(here));
+    const database = await newDatabase();
+    const state = `${tempFolder()}/state`;
+    await mirrorHere(database, site.url, ['ada', 'bob'], { state });
+    delete here.bob;
+    await mirrorHere(database, site.url, ['ada', 'bob'], { state });
+    const { result } = await mirrorHere(database, site.url, ['ada'], { state, prune: true });
+    expect([result.users.pruned, await namesIn(database)]).toEqual([0, ['ada', 'bob']]);
+  });
+
+  test('leaves a user whom the mirror brought to the other family only', async () => {
+    const name = 'ada';
+    const site = await startFiles({
+      '/api/?user=ada': JSON.stringify(blog(1, name)),
+      '/api/?user=ada&post=true': '{"posts":[]}',
+      '/api/username/zoe': JSON.stringify(folio(2, 'zoe')),
+      '/api/username/zoe/shots': '{"Shots":[]}',
+    });
+    const database = await newDatabase();
+    const state = `${tempFolder()}/state`;
+    await mirrorHere(database, site.url, [name], { state, variant: 'a' });
+    // Of the same name and id, and from an import.
+    await addRecords(database, folio(1, name));
+    const { result } = await mirrorHere(database, site.url, [name, 'zoe'], { state, prune: true });
+    expect([result.users.pruned, (await namesIn(database)).sort()]).toEqual([0, [name, name, 'zoe']]);
   });
 });

@@ -7,28 +7,13 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader } from '../../../src/stores/open.ts';
 import { createRun } from '../../../src/tools/remote/each.ts';
-import {
-  microblogName,
-  portfolioName,
-  USER_IDS,
-  USERS,
-  usersBeyondLimits,
-} from '../../support/beyond-limits.ts';
-import { addRecords, databaseOf } from '../../support/database.ts';
+import { databaseOf } from '../../support/database.ts';
 import { VARIANTS } from '../../support/expected.ts';
 import { fixture, readRecords, tempFile, tempFolder, ugly } from '../../support/files.ts';
 import { ask } from '../../support/http.ts';
 import { newPath } from '../../support/importing.ts';
-import {
-  type Answer,
-  mirror,
-  mirrorHere,
-  namesIn,
-  portfolio,
-  startFiles,
-  startSite,
-} from '../../support/mirror-site.ts';
-import { blog, folio } from '../../support/records.ts';
+import { type Answer, mirror, namesIn, portfolio, startSite } from '../../support/mirror-site.ts';
+import { folio } from '../../support/records.ts';
 import { serveHere } from '../../support/serve-here.ts';
 import type { LocalServer } from '../../support/server.ts';
 
@@ -109,60 +94,6 @@ test('asks for changes by Last-Modified when there is no ETag', async () => {
   // The second run changed nothing, and yet the store knows that it came to its end.
   const [[changed, ran], [changedLast, ranLast]] = times as [[number, number], [number, number]];
   expect([changedLast, ranLast > ran]).toEqual([changed, true]);
-});
-
-describe('--prune', () => {
-  const people = (...users: (readonly [id: number, name: string])[]) =>
-    Object.fromEntries(users.map(([id, name]) => [name, { profile: folio(id, name) }]));
-
-  test('removes of 201 users the one that is gone, and nobody of another family or from another site', async () => {
-    // Those of the other family have the same ids and names.
-    const database = await databaseOf(...usersBeyondLimits().filter((record) => 'totalPost' in record));
-    const ours = people(...USER_IDS.map((id) => [id, portfolioName(id)] as const));
-    const theirs = people([1001, 'ada'], [1002, 'bob']);
-    const [site, other] = [await startSite(portfolio(ours)), await startSite(portfolio(theirs))];
-    const state = join(tempFolder(), 'state');
-    const mirrorAll = (from: string, all: object) =>
-      mirrorHere(database, from, Object.keys(all), { state, prune: true });
-    const names = Object.keys(ours);
-    expect((await mirrorAll(site.url, ours)).result.users).toMatchObject({ found: USERS, pruned: 0 });
-    expect((await mirrorAll(other.url, theirs)).result.users).toMatchObject({ found: 2, pruned: 0 });
-    delete ours[portfolioName(USERS)];
-    delete theirs.bob;
-    const { result } = await mirrorHere(database, site.url, names, { state, prune: true });
-    expect(result.users).toMatchObject({ found: USERS - 1, unknown: 1, pruned: 1 });
-    const left = [...USER_IDS.map(microblogName), ...Object.keys(ours), 'ada', 'bob'];
-    expect((await namesIn(database)).sort()).toEqual(left.sort());
-  });
-
-  test('leaves users whom this run does not ask for, although an earlier one did not find them', async () => {
-    const here = people([1, 'ada'], [2, 'bob']);
-    const site = await startSite(portfolio(here));
-    const database = newPath();
-    const state = join(tempFolder(), 'state');
-    await mirrorHere(database, site.url, ['ada', 'bob'], { state });
-    delete here.bob;
-    await mirrorHere(database, site.url, ['ada', 'bob'], { state });
-    const { result } = await mirrorHere(database, site.url, ['ada'], { state, prune: true });
-    expect([result.users.pruned, await namesIn(database)]).toEqual([0, ['ada', 'bob']]);
-  });
-
-  test('leaves a user whom the mirror brought to the other family only', async () => {
-    const name = 'ada';
-    const site = await startFiles({
-      '/api/?user=ada': JSON.stringify(blog(1, name)),
-      '/api/?user=ada&post=true': '{"posts":[]}',
-      '/api/username/zoe': JSON.stringify(folio(2, 'zoe')),
-      '/api/username/zoe/shots': '{"Shots":[]}',
-    });
-    const database = newPath();
-    const state = join(tempFolder(), 'state');
-    await mirrorHere(database, site.url, [name], { state, variant: 'a' });
-    // Of the same name and id, and from an import.
-    await addRecords(database, folio(1, name));
-    const { result } = await mirrorHere(database, site.url, [name, 'zoe'], { state, prune: true });
-    expect([result.users.pruned, (await namesIn(database)).sort()]).toEqual([0, [name, name, 'zoe']]);
-  });
 });
 
 test('a body that grows, silence and a hang-up are reported, and affect no other user', async () => {
