@@ -28,8 +28,15 @@ const io: Process = {
   ids: [process.pid, ...(cluster.isWorker ? [process.ppid] : [])],
   becomeServer,
   stopSignal: (signals = STOP_SIGNALS) => stopSignal(...signals),
-  endBySignal: () => {
-    for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
+  endBySignal,
+  whileEndedBySignal: async (action) => {
+    const listeners = STOP_SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
+    endBySignal();
+    try {
+      return await action();
+    } finally {
+      for (const [signal, all] of listeners) for (const one of all) process.on(signal, one);
+    }
   },
   handleOutputErrors: () => process.stdout.off('error', endOnOutputError).on('error', () => {}),
   stoppedBy: () => stoppedBy,
@@ -72,6 +79,10 @@ function readFigures(): Figures {
     cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
     bytesWritten: fsWrite * 512,
   };
+}
+
+function endBySignal(): void {
+  for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
 }
 
 /** Aborted by the first of these signals; the second one ends the process at once. */

@@ -15,6 +15,8 @@ export interface Process extends ServerProcess {
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
   /** From now on a signal ends the process at once, as by default: for work that cannot be interrupted, and is undone by itself. */
   readonly endBySignal: () => void;
+  /** The same until the action is done. */
+  readonly whileEndedBySignal: <T>(action: () => Promise<T>) => Promise<T>;
   /** From now on an error of standard output, such as that nothing reads it, is the command's. Otherwise it ends the process. */
   readonly handleOutputErrors: () => void;
   /** The signal that came, once it has. */

@@ -66,7 +66,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const inputs = await openInputs(options).catch(refuse);
   await using writer = await (dryRun
     ? openWriter(database, { isTrial: true })
-    : openNotifying(database, context, { signal }));
+    : openNotifying(database, context));
   const { tallies, warnings, notes, mended, unused, faulty, records } = await importFiles(
     writer,
     options,

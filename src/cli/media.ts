@@ -155,7 +155,7 @@ const createPrune = (context: CommandContext): Command =>
       await refuseForeign(database, mediaDir);
       const mediaUrl = await linkingUrl(place);
       const { runPrune } = await import('../tools/media/upkeep.ts');
-      await using writer = await openShown(database, context.stderr, { mustExist: true });
+      await using writer = await openShown(database, context, { mustExist: true });
       const signal = context.stopSignal();
       const seconds = Math.round(grace * 3600);
       const out = context.stderr;

@@ -109,7 +109,7 @@ async function runMirror({ user, users, ...flags }: MirrorFlags, context: Comman
   const signal = context.stopSignal();
   const copies = flags.media ? findMediaPlace(flags, context) : undefined;
   const mirror = await import('../tools/mirror/mirror.ts');
-  await using writer = await openNotifying(database, context, { signal });
+  await using writer = await openNotifying(database, context);
   const { summary, result, failure, isComplete } = await mirror.runMirror({
     ...flags,
     users: source,

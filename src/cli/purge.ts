@@ -34,7 +34,7 @@ async function runPurge({ all, dryRun, ...flags }: PurgeFlags, context: CommandC
   const subscribers = await createSubscribers(all ? { ...config, notify: [] } : config, context);
   if (subscribers.length === 0)
     throw new UsageError('name the caches: set PURGE, such as PURGE=nginx:/var/cache/vitrine');
-  await using writer = await openShown(chooseDatabase(flags, context), context.stderr, { mustExist: true });
+  await using writer = await openShown(chooseDatabase(flags, context), context, { mustExist: true });
   const names = subscribers.map(({ name }) => name);
   const { pending } = await writer.readPending(names);
   const caches = subscribers.map((subscriber, index) => {

@@ -1,22 +1,20 @@
-// Opens a database for a command that writes to it. One of an earlier version is migrated first, which takes minutes if it is large.
-import { StoreError } from '../stores/errors.ts';
+// Opens a database for a command that writes to it. One of an earlier version is migrated first, which takes minutes if it is large: that
+// is shown, and a signal ends the process at once, because SQLite works within calls in which no handler is run.
 import { openWriter, type WriterOptions } from '../stores/open.ts';
 import { showSteps, type Terminal } from './terminal.ts';
 
-interface ShownOptions extends Omit<WriterOptions, 'onStep'> {
-  /** Ends a migration, which then changes nothing. Without it, the process must not handle signals yet. */
-  readonly signal?: AbortSignal;
+interface MigratingProcess {
+  readonly stderr: Terminal;
+  readonly whileEndedBySignal: <T>(action: () => Promise<T>) => Promise<T>;
 }
 
-/** Shows how far a migration is. */
-export const openShown = (url: string, out: Terminal, { signal, ...options }: ShownOptions = {}) =>
-  showSteps(out, (onStep) =>
-    openWriter(url, {
-      ...options,
-      onStep(step, share) {
-        if (signal?.aborted)
-          throw new StoreError('stopped while the database was migrated: nothing was changed');
-        onStep(`migrating: ${step}`, share);
-      },
-    }),
+export const openShown = (
+  url: string,
+  { stderr, whileEndedBySignal }: MigratingProcess,
+  options: Omit<WriterOptions, 'onStep'> = {},
+) =>
+  whileEndedBySignal(() =>
+    showSteps(stderr, (onStep) =>
+      openWriter(url, { ...options, onStep: (step, share) => onStep(`migrating: ${step}`, share) }),
+    ),
   );

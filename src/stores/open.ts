@@ -37,7 +37,7 @@ export interface WriterOptions {
   readonly mustExist?: boolean;
   /** For a load that is tried only, which changes nothing and creates nothing. */
   readonly isTrial?: boolean;
-  /** Called while a database of an earlier version is migrated. What it throws undoes that. */
+  /** Called while a database of an earlier version is migrated. */
   readonly onStep?: StepListener;
 }
 

@@ -128,6 +128,24 @@ test('an import that waits to write, or writes, is ended by the signal', async (
   expect(await done(['import', '--database-url', path, file])).toMatch(/microblog profiles +1 /);
 });
 
+test('an import that waits to migrate an older database, or migrates it, is ended by the signal', async () => {
+  const path = await databaseOf(blog(1, 'ada'));
+  const other = new Database(path);
+  other.pragma('user_version = 17');
+  other.exec('BEGIN IMMEDIATE');
+  const child = vitrine([
+    'import',
+    '--database-url',
+    path,
+    tempFile('people.ndjson', ndjson(blog(2, 'bea'))),
+  ]);
+  const ended = once(child, 'exit');
+  await until('it to open the database', () => child.exitCode !== null || hasOpen(child.pid, `${path}-wal`));
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  other.close();
+});
+
 test('a relink that waits to write, or writes, is ended by the signal', async () => {
   const path = await databaseOf(blog(1, 'ada'));
   const other = new Database(path);

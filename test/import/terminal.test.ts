@@ -7,7 +7,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { writeExport } from '../../src/import/export.ts';
 import { createReport } from '../../src/import/terminal.ts';
 import { openArchive, openWriter } from '../../src/stores/open.ts';
-import { databaseOf, importInto, select } from '../support/database.ts';
+import { databaseOf, importInto } from '../support/database.ts';
 import { fixture, tempFolder } from '../support/files.ts';
 import { executeSql, newPath } from '../support/importing.ts';
 import { done, processWith } from '../support/run.ts';
@@ -147,25 +147,6 @@ test('a migration names its steps', async () => {
   executeSql(url, 'PRAGMA user_version = 17');
   const steps = (await shown(['migrate', '--database-url', url])).join();
   expect(steps).toMatch(/^tables,records,deriving words of names,deriving profiles and lists,/);
-});
-
-test.each([
-  ['import', fixture('portfolio.ndjson')],
-  ['mirror', '--from', 'http://127.0.0.1:9/', '--variant', 'b', '--user', 'ada'],
-])('a signal ends the migration of an older database: %s', async (...args) => {
-  const url = await databaseOf(fixture('portfolio.ndjson'));
-  executeSql(url, 'PRAGMA user_version = 17');
-  const stop = new AbortController();
-  const lines: string[] = [];
-  const write = (text: string) => {
-    lines.push(text);
-    if (text.includes('migrating: deriving profiles and lists')) stop.abort();
-  };
-  const io = processWith({ DATABASE_URL: url }, [], []);
-  const stopped = { ...io, stderr: { isTTY: true, write }, stopSignal: () => stop.signal };
-  expect(await runProgram(stopped, args)).toBe(1);
-  expect(lines.at(-1)).toBe('vitrine: stopped while the database was migrated: nothing was changed\n');
-  expect(await select(url, 'PRAGMA user_version')).toEqual([[17]]);
 });
 
 test('an import into an older database names the steps of its migration', async () => {

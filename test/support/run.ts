@@ -109,6 +109,7 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   becomeServer() {},
   stopSignal: () => new AbortController().signal,
   endBySignal() {},
+  whileEndedBySignal: (action) => action(),
   handleOutputErrors() {},
   stoppedBy: () => undefined,
 });

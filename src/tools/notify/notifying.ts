@@ -16,6 +16,7 @@ interface NotifyingProcess {
   readonly environment: Record<string, string | undefined>;
   readonly stderr: Terminal;
   readonly stopSignal: () => AbortSignal;
+  readonly whileEndedBySignal: <T>(action: () => Promise<T>) => Promise<T>;
 }
 
 /** Milliseconds. A subscriber that takes longer is notified by the next command. */
@@ -54,10 +55,10 @@ type NotifyingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean 
 export async function openNotifying(
   url: string,
   context: NotifyingProcess,
-  options: { readonly mustExist?: boolean; readonly signal?: AbortSignal } = {},
+  options: { readonly mustExist?: boolean } = {},
 ): Promise<NotifyingWriter> {
   const subscribers = await createSubscribers(readNotifyConfig(context), context);
-  const writer = await openShown(url, context.stderr, options);
+  const writer = await openShown(url, context, options);
 
   async function end(): Promise<void> {
     try {
@@ -76,7 +77,7 @@ export async function notifyChanges(url: string, context: NotifyingProcess): Pro
   try {
     const subscribers = await createSubscribers(readNotifyConfig(context), context);
     if (subscribers.length === 0) return;
-    await using writer = await openShown(url, context.stderr);
+    await using writer = await openShown(url, context);
     await notify(writer, subscribers, context);
   } catch (error) {
     context.stderr.write(`subscribers could not be notified: ${explain(error).join(' ')}\n`);
