@@ -68,7 +68,7 @@ export function pickChanges({ withOldItems }: Subscriber, changes: Delivery['cha
 async function eraseNames(writer: Writer, allDelivered: boolean): Promise<string[]> {
   if (!allDelivered)
     return [
-      'names that were taken down stay in the database until every subscriber knows: run `vitrine purge`',
+      'names that were taken down stay in the database until every subscriber knows: run `vitrine purge` when all can be reached. If one is gone for good, take it out of PURGE or NOTIFY, and the next import erases the names',
     ];
   try {
     await writer.eraseNames();
