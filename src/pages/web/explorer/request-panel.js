@@ -8,7 +8,7 @@ import { sendRequest } from './send.js';
 /** @typedef {import('./send.js').Outcome} Outcome */
 
 /**
- * @param {Record<'panel' | 'code' | 'line' | 'status' | 'response', Element>} places the panel is busy until the response is there
+ * @param {Record<'panel' | 'code' | 'line' | 'response', Element> & { status: HTMLElement }} places the panel is busy until the response is there
  * @param {string} name of the body
  * @param {(message: string) => void} announce
  * @param {typeof sendRequest} [send]
@@ -17,6 +17,7 @@ export function createRequestPanel(places, name, announce, send = sendRequest) {
   /** @type {Shown} */
   let shown = { url: '', types: [] };
   let pending = new AbortController();
+  places.status.tabIndex = -1;
   const updateCode = enhanceCode(places.code, () => shown, announce);
 
   /** The code of a request before it is sent. @param {Shown} request */
@@ -25,8 +26,9 @@ export function createRequestPanel(places, name, announce, send = sendRequest) {
     updateCode();
   }
 
-  /** Repeats the request with this ETag. Only the panel changes, so it says what came back. @param {string} etag */
+  /** Repeats the request with this ETag. Only the panel changes: it says what came back, and takes the focus of the button. @param {string} etag */
   async function revalidate(etag) {
+    places.status.focus();
     const outcome = await run({ ...shown, headers: { ...shown.headers, 'If-None-Match': etag } });
     if (outcome !== undefined) announce(describeStatus(outcome));
   }
