@@ -470,11 +470,21 @@ test.each([
   [47, '', 15],
   // Few of them fit into 128 KiB.
   [20, 'word '.repeat(6000), 4],
-])('the feed of %i items has the newest', async (count, description, expected) => {
-  const shots = Array.from({ length: count }, (_, nth) => shot(nth + 1, 1, { description }));
-  const own = await serveHere({ DATABASE_URL: await databaseOf(folio(1, 'ada'), ...shots) });
-  expect(json(await ask(own, '/feeds/b/ada.json')).items).toHaveLength(expected);
-});
+])(
+  'the feed of %i items has the newest, and changed when the first of them came',
+  async (count, description, expected) => {
+    const shots = Array.from({ length: count }, (_, nth) =>
+      shot(nth + 1, 1, { description, date: `2024-01-01 00:${nth + 10}:00` }),
+    );
+    const own = await serveHere({ DATABASE_URL: await databaseOf(folio(1, 'ada'), ...shots) });
+    const dates = Array.from({ length: expected }, (_, nth) => `2024-01-01T00:${count + 9 - nth}:00Z`);
+    const { items } = json(await ask(own, '/feeds/b/ada.json'));
+    expect(items.map((item: { date_published: string }) => item.date_published)).toEqual(dates);
+    const { body } = await ask(own, '/feeds/b/ada.atom');
+    const updated = [...body.matchAll(/<updated>(.*?)</g)].map(([, date]) => date);
+    expect(updated).toEqual([dates[0], ...dates]);
+  },
+);
 
 test('the image of the card stays small and within its frame whatever the texts', async () => {
   const long = 'WIDE WORDS '.repeat(300);

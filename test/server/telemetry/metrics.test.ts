@@ -1,12 +1,14 @@
 // The admin port: metrics with bounded label values, and probes that give the reason.
 
 import { readFileSync, truncateSync } from 'node:fs';
-import { METHODS } from 'node:http';
+import { IncomingMessage, METHODS } from 'node:http';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/config/package-files.ts';
 import { createRegistry, METRICS } from '../../../src/server/telemetry/metric-table.ts';
 import { createCounts } from '../../../src/server/telemetry/request-counts.ts';
+import { durationSamples } from '../../../src/server/telemetry/request-samples.ts';
 import { readStorage } from '../../../src/server/telemetry/storage.ts';
 import { NO_COUNTS } from '../../../src/stores/sql/counts.ts';
 import { beyondLimits, ITEMS, portfolioName, USERS } from '../../support/beyond-limits.ts';
@@ -181,6 +183,16 @@ describe('the data', () => {
     const [changedLast = 0, ranLast = 0] = await times();
     expect([changedLast, ranLast > ranThen]).toEqual([changedThen, true]);
   });
+});
+
+test('a request that takes as long as the limit of a bucket is in it, as Prometheus reads `le`', () => {
+  const counts = createCounts();
+  const operation = { variant: 'a', name: 'items' } as const;
+  const request = new IncomingMessage(new Socket());
+  for (const seconds of [0.25, 0.25, 0.2500001, 3])
+    counts.add({ type: 'response', operation, request, status: 200, bytes: 0 }, seconds);
+  const within = (le: string) => durationSamples(counts).find(({ labels }) => labels.le === le)?.value;
+  expect(['0.1', '0.25', '0.5', '2.5', '+Inf'].map(within)).toEqual([0, 2, 3, 3, 4]);
 });
 
 test('each PostgreSQL host has its samples', async () => {
