@@ -1,11 +1,11 @@
 // What is derived from records, and who is noted as changed, case by case. derive-sequences.test.ts tries any order of writes.
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../../src/config/database-url.ts';
-import { openArchive } from '../../src/stores/open.ts';
-import { databaseOf, importInto, storeName } from '../support/database.ts';
+import { checkDatabase, openArchive } from '../../src/stores/open.ts';
+import { databaseOf, importInto, select, storeName } from '../support/database.ts';
 import { ndjson } from '../support/files.ts';
 import { change, executeSql, saveOriginals } from '../support/importing.ts';
-import { blog, folio, post } from '../support/records.ts';
+import { blog, folio, post, shot } from '../support/records.ts';
 
 describe(`derived data in ${storeName()}`, () => {
   test('the former spelling of a name stays noted when only the list changes after it', async () => {
@@ -62,6 +62,21 @@ describe(`derived data in ${storeName()}`, () => {
     expect(await change(url, (writer) => writer.repair())).toBe(1);
     await using archive = await openArchive(url);
     expect((await archive.changes(generation)).changes).toMatchObject([{ key: 'ada', ...noted }]);
+  });
+
+  test('a repair of the words of a list notes nobody, since no answer has them', async () => {
+    const url = await databaseOf(blog(1, 'ada'), post(1, 1), folio(1, 'ada'), shot(1, 1, { tags: 'Ink' }));
+    if (isPostgresUrl(url)) return;
+    const before = await openArchive(url);
+    const { generation } = await before.changes(undefined);
+    await before.close();
+    const words = await select(url, 'SELECT family, collection, words FROM lists ORDER BY 1, 2');
+    executeSql(url, `UPDATE lists SET words = '["other"]'`);
+    expect(await change(url, (writer) => writer.repair())).toBeGreaterThan(0);
+    expect(await select(url, 'SELECT family, collection, words FROM lists ORDER BY 1, 2')).toEqual(words);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    await using archive = await openArchive(url);
+    expect((await archive.changes(generation, { withOldItems: true })).changes).toEqual([]);
   });
 
   test('a repair also notes a name that only a misfiled list answered', async () => {

@@ -72,8 +72,13 @@ export async function findFaults(db: Rows, onStep: StepListener): Promise<string
 
 const STEP_ROWS = 1000;
 
-/** Lists with another body than that of their ETag, or other words than those of their tags: the family and name of the user. */
-async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<[string, string]> {
+/** The family and name of the user; of a list that only has other words than those of its tags also its name and the right words. */
+type WrongList =
+  | [family: string, key: string]
+  | [family: string, key: string, collection: string, words: string | null];
+
+/** Lists with another body than that of their ETag, or with other words. */
+async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<WrongList> {
   const total = await countRows(db, 'SELECT count(*) FROM lists');
   let read = 0;
   type List = [
@@ -90,8 +95,9 @@ async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<
     const text = readBody(Buffer.from(body, 'hex')) ?? '';
     const start = `{"${collection}":`;
     const list = text.slice(start.length, -1);
+    const wanted = collection === listWithWords(family) ? searchTags(list) : null;
     if (!text.startsWith(start) || !text.endsWith('}') || computeEtag(list) !== etag) yield [family, key];
-    else if (words !== (collection === listWithWords(family) ? searchTags(list) : null)) yield [family, key];
+    else if (words !== wanted) yield [family, key, collection, wanted];
   }
 }
 
@@ -165,14 +171,24 @@ export async function repairAll(db: SqlAdapter, options: DeriveOptions = {}): Pr
   return profiles + lists + users + records + (await repairCounts(db));
 }
 
-/** Of how many users. All lists of one have one ETag. */
+/** Of how many users. All lists of one have one ETag. Words are no part of an answer, so that where only these are wrong, they are corrected. */
 async function unmarkLists(db: SqlAdapter, wrong: string, onStep: StepListener): Promise<number> {
-  const found = new Map<string, readonly [family: string, key: string]>();
-  for await (const user of db.rows<[string, string]>(wrong)) found.set(user.join(' '), user);
+  const found = new Set<string>();
+  const lists: WrongList[] = await Array.fromAsync(db.rows<[string, string]>(wrong));
   onStep('compressed answers');
-  for await (const user of findWrongBodies(db, onStep)) found.set(user.join(' '), user);
-  for (const user of found.values())
-    await db.run(`UPDATE lists SET etag = '' WHERE family = $1 AND user_key = $2`, user);
+  for await (const list of findWrongBodies(db, onStep)) lists.push(list);
+  for (const [family, key, collection, words] of lists) {
+    found.add(`${family} ${key}`);
+    const isList = 'WHERE family = $1 AND user_key = $2';
+    if (collection === undefined) await db.run(`UPDATE lists SET etag = '' ${isList}`, [family, key]);
+    else
+      await db.run(`UPDATE lists SET words = nullif($4, '') ${isList} AND collection = $3`, [
+        family,
+        key,
+        collection,
+        words ?? '',
+      ]);
+  }
   return found.size;
 }
 
