@@ -215,6 +215,15 @@ describe(`names of pictures in ${storeName()}`, () => {
     expect(await leftOf(url, 'ada')).toEqual([]);
   });
 
+  test('a repair finds a copy that a record names by its own address, as databases of earlier versions have it', async () => {
+    const own = `${MEDIA}/${copyName(1)}`;
+    const url = await fetched(folio(1, 'ada', { avatar: own }), folio(2, 'bob', { avatar: A }));
+    if (isPostgresUrl(url)) return;
+    executeSql(url, `DELETE FROM media WHERE url = '${own}'`);
+    await change(url, (writer) => writer.repair());
+    expect(await leftOf(url, 'bob')).toEqual([own]);
+  });
+
   test('a fetch that was killed has copied the picture of a user who is gone', async () => {
     const url = await fetched(folio(1, 'ada', { avatar: A, cover_image: B }), folio(2, 'bob'));
     await addRecords(url, folio(3, 'cy', { avatar: PICTURES[0] }));

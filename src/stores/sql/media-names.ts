@@ -9,8 +9,8 @@ import {
   type KindName,
   PICTURE_MEMBERS,
 } from '../../records/kinds.ts';
-import { copiedMembers, type MemberSql, tableName } from './media-statements.ts';
-import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
+import { copiedMembers, MEDIA_URL, type MemberSql, tableName } from './media-statements.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 /** With LIMIT, PostgreSQL looks each address up, and does not read the whole table. */
 const IS_NAMED = '(SELECT 1 FROM media_names WHERE media_names.url = media.url LIMIT 1) IS NOT NULL';
@@ -97,8 +97,27 @@ const selectAllNames = (db: Rows) =>
 
 /** Files the names of all records anew, once there are copies. */
 export async function nameEverything(db: SqlAdapter): Promise<void> {
-  if (await hasMedia(db)) await fileNames(db);
+  if (!(await hasMedia(db))) return;
+  await fileNames(db);
+  // Earlier versions have not done it when they linked copies.
+  const [mediaUrl = null] = await firstRow(db, MEDIA_URL);
+  if (mediaUrl !== null) await addOwnAddresses(db, mediaUrl, 'true');
 }
+
+/**
+ * Records may have named copies by their own address before there were any (`namedCopies`). It becomes an original of the copy, so
+ * that a takedown of somebody else leaves the file. `condition` is that of the rows of `media` to look at.
+ */
+export const addOwnAddresses = (db: SqlAdapter, mediaUrl: string, condition: string) =>
+  db.run(
+    `
+    INSERT INTO media (url, file)
+    SELECT url, file FROM (
+      SELECT DISTINCT CAST($1 AS text) || '/' || file AS url, file FROM media WHERE ${condition} AND file IS NOT NULL) AS own
+    WHERE EXISTS (SELECT 1 FROM media_names WHERE media_names.url = own.url)
+    ON CONFLICT (url) DO UPDATE SET file = excluded.file, reason = NULL WHERE media.file IS NULL`,
+    [mediaUrl],
+  );
 
 /** Files the names of all records before there are copies: from now on they are kept. */
 export async function beginNames(db: SqlAdapter): Promise<void> {

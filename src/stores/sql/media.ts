@@ -4,7 +4,7 @@
 import { FAMILIES, type Family } from '../../records/kinds.ts';
 import { noStep } from '../steps.ts';
 import { derive, touch } from './derive.ts';
-import { beginNames, seconds, unnamedSince, whoNames } from './media-names.ts';
+import { addOwnAddresses, beginNames, seconds, unnamedSince, whoNames } from './media-names.ts';
 import {
   HAS_ADDRESS,
   MEDIA_URL,
@@ -155,17 +155,6 @@ export const takedownsMark = async (db: Rows) => (await firstRow(db, NEWEST_MARK
 const IS_UNLINKED = 'linked_file IS DISTINCT FROM file';
 const HAS_LINK = 'coalesce(file, linked_file) IS NOT NULL';
 
-/**
- * Records may have named these copies by their own address before there was one (`namedCopies`). It becomes an original of the
- * copy, so that a takedown of somebody else leaves the file. $1 is what such addresses begin with.
- */
-const addOwnAddresses = (isRelinked: string) => `
-  INSERT INTO media (url, file)
-  SELECT url, file FROM (
-    SELECT DISTINCT CAST($1 AS text) || '/' || file AS url, file FROM media WHERE ${isRelinked} AND file IS NOT NULL) AS own
-  WHERE EXISTS (SELECT 1 FROM media_names WHERE media_names.url = own.url)
-  ON CONFLICT (url) DO UPDATE SET file = excluded.file, reason = NULL WHERE media.file IS NULL`;
-
 /** Names copies in what is served; how many profiles and lists that changed. */
 export async function relink(
   db: SqlAdapter,
@@ -174,7 +163,7 @@ export async function relink(
 ): Promise<number> {
   const hasSameUrl = ((await firstRow(db, MEDIA_URL))[0] ?? mediaUrl) === mediaUrl;
   const isRelinked = hasSameUrl ? IS_UNLINKED : HAS_LINK;
-  await db.run(addOwnAddresses(isRelinked), [mediaUrl]);
+  await addOwnAddresses(db, mediaUrl, isRelinked);
   for (const family of FAMILIES)
     await db.run(
       `INSERT INTO relinked SELECT '${family}', id FROM (${whoNames(family, isRelinked)}) AS users`,
