@@ -27,19 +27,16 @@ interface Block {
 /** As data: URLs. */
 export interface CardPictures {
   readonly avatar?: string | undefined;
+  readonly cover?: string | undefined;
   /** For each item, in their order. */
   readonly works?: readonly (string | undefined)[] | undefined;
 }
 
-export function cardImage(
-  person: Person,
-  language: Language,
-  { avatar, works = [] }: CardPictures = {},
-): string {
-  const head = drawHead(person, language, avatar);
+export function cardImage(person: Person, language: Language, pictures: CardPictures = {}): string {
+  const head = drawHead(person, language, pictures);
   const list =
     person.noun === 'shots'
-      ? drawTiles(person, language, head.bottom, works)
+      ? drawTiles(person, language, head.bottom, pictures.works ?? [])
       : drawPosts(person, language, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
@@ -52,7 +49,7 @@ export function cardImage(
 `.text;
 }
 
-function drawHead(person: Person, language: Language, avatar: string | undefined): Block {
+function drawHead(person: Person, language: Language, { avatar, cover }: CardPictures): Block {
   const { name, username, bio, verified, counts } = person;
   const bioLines = wrapped(bio, 15, INNER, 3);
   // Beside the name, where it ends in one font, the mark would stand on it in another.
@@ -62,7 +59,7 @@ function drawHead(person: Person, language: Language, avatar: string | undefined
     .slice(0, 2)
     .map(([name, digits]) => `${shownCount(digits, language)} ${language.words.counts[name]}`)
     .join('   ');
-  const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
+  const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>${cover && markup`<image href="${cover}" width="${WIDTH}" height="84" preserveAspectRatio="xMidYMid slice"/>`}
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
 <text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${takeInitials(name)}</text>${avatar && picture(avatar)}
 ${verified && mark}

@@ -1,5 +1,5 @@
-// Pictures of a person as data: URLs, for images that may load nothing: the face, and the small pictures of the newest works. An
-// image is loaded with each view of a page of others, so what it holds is bounded.
+// Pictures of a person as data: URLs, for images that may load nothing: the face, and small pictures of the cover and the
+// newest works. An image is loaded with each view of a page of others, so what it holds is bounded.
 import { hash } from 'node:crypto';
 import { findFile, readWhole } from '../../api/http/file-parts.ts';
 import { findMediaFolder, findMediaUrl } from '../../config/media.ts';
@@ -12,6 +12,7 @@ import type { KnownPictures } from './pictures.ts';
 const MOST_BYTES = 128 * 1024;
 /** Of all works together. One that does not fit is left out. */
 const MOST_BYTES_OF_WORKS = 128 * 1024;
+const COVER_WIDTH = SMALL_WIDTHS[1];
 const COPY = new RegExp(COPY_NAME);
 
 interface FoundCopy {
@@ -24,6 +25,7 @@ interface FoundCopy {
 
 export interface InlinePictures {
   readonly avatar?: string | undefined;
+  readonly cover?: string | undefined;
   /** For each item, in their order. */
   readonly works?: readonly (string | undefined)[];
   /** Whether one of them should be there and cannot be read. */
@@ -35,9 +37,15 @@ export function createInlineReader(config: Config) {
 
   return async (person: Person, known: KnownPictures): Promise<InlinePictures> => {
     const avatar = await readAvatar(person, known);
+    const cover = known.get(person.cover)?.small.length ? await readCopy(person.cover, COVER_WIDTH) : {};
     const works = await readWorks(person, known);
-    const isMissing = [avatar, ...works].some((found) => found?.isMissing === true);
-    return { avatar: avatar.image, works: works.map((found) => found?.image), isMissing };
+    const isMissing = [avatar, cover, ...works].some((found) => found?.isMissing === true);
+    return {
+      avatar: avatar.image,
+      cover: cover.image,
+      works: works.map((found) => found?.image),
+      isMissing,
+    };
   };
 
   /** The large avatar may have a copy where the small one has none. */
