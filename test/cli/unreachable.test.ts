@@ -1,8 +1,5 @@
-// A database that cannot be reached, or has the log of another one, ends every command that opens it: none may say what it
-// could not read, or damage it.
-import { copyFileSync, readFileSync, renameSync } from 'node:fs';
+// A database that cannot be reached ends every command that opens it: none may say what it could not read.
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/program.ts';
 import { databaseOf } from '../support/database.ts';
@@ -79,41 +76,6 @@ function settingsFor(database: string) {
     PURGE: `nginx:${folder}`,
   };
 }
-
-/** What a killed write to another file has left at a path. */
-async function leave(suffix: '-wal' | '-journal', path: string): Promise<void> {
-  const killed = await databaseOf(fixture('portfolio.ndjson'));
-  const db = new Database(killed);
-  if (suffix === '-journal') db.pragma('journal_mode = DELETE');
-  db.pragma('cache_size = 1');
-  db.exec('BEGIN; DROP TABLE words; UPDATE items SET record = record || record');
-  if (suffix === '-wal') db.exec('COMMIT');
-  copyFileSync(killed + suffix, path + suffix);
-  db.close();
-}
-
-test.each(Object.entries({ ...ARGUMENTS, ...FILE_ONLY }))(
-  '%s refuses what a killed write to another file has left',
-  async (words, args) => {
-    const sound = await databaseOf(fixture('microblog.ndjson'));
-    for (const suffix of ['-wal', '-journal'] as const) {
-      const path = copyOf(sound);
-      await leave(suffix, path);
-      const before = [path, path + suffix].map((file) => readFileSync(file, 'latin1'));
-      const { code, stdout, stderr } = await run([...words.split(' '), ...args, '--json'], {
-        env: settingsFor(path),
-      });
-      const said = expect.stringMatching(
-        new RegExp(`site.db${suffix} .* another file.* move .*site.db${suffix}.* away`),
-      );
-      expect({ code, said: stdout + stderr }).toEqual({ code: 1, said });
-      expect([path, path + suffix].map((file) => readFileSync(file, 'latin1'))).toEqual(before);
-      // As it says.
-      renameSync(path + suffix, `${path}.moved`);
-      expect((await run(['check'], { env: settingsFor(path) })).stdout).toContain('is sound');
-    }
-  },
-);
 
 /** They tell programs of what they changed. `restore` only warns, since its work is done by then. */
 const NOTIFYING = ['import', 'mirror', 'media fetch', 'media relink', 'remove', 'purge', 'restore'];

@@ -33,7 +33,7 @@ const hasEntry = (message: string) => entries.some((entry) => entry.test(message
 
 /** What reads the data at a start. */
 const SOURCES = [
-  ...['serve', 'file', 'foreign-log', 'errors', 'migrate', 'read'].map((name) => `sqlite/${name}`),
+  ...['serve', 'file', 'errors', 'migrate', 'read'].map((name) => `sqlite/${name}`),
   ...['errors', 'connect', 'host', 'hosts', 'migrate'].map((name) => `postgres/${name}`),
   'sql/migrations',
 ];

@@ -1,6 +1,6 @@
 // The store's write contract: random loads against a model, many rows, and what readers see during a load.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -281,12 +281,14 @@ describeSqlite('SQLite files', () => {
     await expect(openReader(url)).rejects.toThrow(NoDataError);
     const other = join(tempFolder(), 'other.db');
     await load(other, [profile('2', 'two')]);
+    const twoHoursAgo = Date.now() / 1000 - 7200;
     copyFileSync(`${url}-journal`, `${other}-journal`);
+    utimesSync(`${other}-journal`, twoHoursAgo, twoHoursAgo);
     const script = `await (await import(${JSON.stringify(join(ROOT, 'src/stores/open.ts'))})).openWriter(process.argv[1])`;
     const opened = spawnSync(process.execPath, ['--input-type=module', '-e', script, other], {
       encoding: 'utf8',
     });
-    expect(opened.stderr).toMatch(/other\.db-journal is of another file.*: move .*other\.db-journal/);
+    expect(opened.stderr).toMatch(/other\.db-journal is of another file.*: move .*other\.db-journal away/);
     await load(url, [profile('3', 'three')]);
     expect(readdirSync(dirname(url))).toEqual(['site.db']);
     expect(statSync(url).size).toBeLessThan(1e6);

@@ -8,8 +8,14 @@ import type { MigrationResult } from '../sql/migrations.ts';
 import { noStep, type StepListener } from '../steps.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
-import { isSameFile, readStats, refuseFirstImport, refuseMissing, refuseOddFile } from './file.ts';
-import { refuseForeignLog } from './foreign-log.ts';
+import {
+  isSameFile,
+  readStats,
+  refuseFirstImport,
+  refuseForeignLog,
+  refuseMissing,
+  refuseOddFile,
+} from './file.ts';
 import { emptyLog } from './log.ts';
 import { isMigrationDue, makeTables, migrate, readSchema, refuseForeign, refuseUnfit } from './migrate.ts';
 
@@ -40,7 +46,6 @@ export function openScratch(): OpenDatabase {
  */
 export function openExclusive(path: string, waitMs: number): OpenDatabase | undefined {
   return describeErrors(path, () => {
-    refuseUnfitFile(path);
     const db = disposable(new Database(path, { timeout: waitMs }));
     try {
       db.pragma('locking_mode = EXCLUSIVE');
@@ -79,6 +84,7 @@ export const openNew = (name: '' | ':memory:'): OpenDatabase =>
 function removeForeignIndex(path: string): void {
   const index = `${path}-shm`;
   if (!existsSync(index)) return;
+  refuseUnfitFile(path);
   using db = openExclusive(path, 0);
   if (db === undefined) return;
   rmSync(index, { force: true });

@@ -1,6 +1,5 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
 
-import { randomInt } from 'node:crypto';
 import BetterSqlite, { type Database } from 'better-sqlite3';
 import { KINDS } from '../../records/kinds.ts';
 import { NoDataError, StoreError } from '../errors.ts';
@@ -36,14 +35,6 @@ export function makeTables(db: Database): void {
   reshapeFile(db);
 }
 
-/** SQLite counts changes of the schema from 0 in every new file. A number of its own tells whose log lies beside it (foreign-log.ts). */
-function makeFile(db: Database): void {
-  makeTables(db);
-  db.unsafeMode();
-  db.pragma(`schema_version = ${randomInt(2 ** 30)}`);
-  db.unsafeMode(false);
-}
-
 function setVersion(db: Database): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${SCHEMA.current}`);
@@ -54,7 +45,7 @@ export async function migrate(db: Database, onStep: StepListener): Promise<Migra
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = readSchema(db);
-    if (from === 0) makeFile(db);
+    if (from === 0) makeTables(db);
     else if (isMigrationDue(db)) await bringUp(db, from, onStep);
     db.exec('COMMIT');
     return { from, to: SCHEMA.current };

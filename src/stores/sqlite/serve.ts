@@ -13,11 +13,12 @@ import {
   readStats,
   refuseCutOff,
   refuseFirstImport,
+  refuseForeignLog,
   refuseMissing,
   refuseOddFile,
+  refuseOldLog,
   removeOldLog,
 } from './file.ts';
-import { refuseForeignLog, refuseOldLog } from './foreign-log.ts';
 import { unimported } from './migrate.ts';
 import { openReader, type SqliteReader } from './read.ts';
 import { describeRefused, type FoundFile, nextState, type ServedState } from './served-state.ts';

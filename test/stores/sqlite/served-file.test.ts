@@ -31,8 +31,7 @@ import {
 import type { StoreEvent } from '../../../src/stores/reader.ts';
 import { openForWriting } from '../../../src/stores/sqlite/connect.ts';
 import { toStoreError } from '../../../src/stores/sqlite/errors.ts';
-import { FIRST_IMPORT_ID } from '../../../src/stores/sqlite/file.ts';
-import { refuseForeignLog } from '../../../src/stores/sqlite/foreign-log.ts';
+import { FIRST_IMPORT_ID, refuseForeignLog } from '../../../src/stores/sqlite/file.ts';
 import { endWithTests } from '../../support/at-end.ts';
 import { addRecords } from '../../support/database.ts';
 import { copyOf, ndjson, ROOT, tempFile, tempFolder } from '../../support/files.ts';
