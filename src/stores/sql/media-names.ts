@@ -106,14 +106,15 @@ export async function nameEverything(db: SqlAdapter): Promise<void> {
 
 /**
  * Records may have named copies by their own address before there were any (`namedCopies`). It becomes an original of the copy, so
- * that a takedown of somebody else leaves the file. `condition` is that of the rows of `media` to look at.
+ * that a takedown of somebody else leaves the file. `condition` is that of the rows of `media` to look at. Without a file there is no such
+ * address; if the condition said so, SQLite would look through all that have one.
  */
 export const addOwnAddresses = (db: SqlAdapter, mediaUrl: string, condition: string) =>
   db.run(
     `
     INSERT INTO media (url, file)
     SELECT url, file FROM (
-      SELECT DISTINCT CAST($1 AS text) || '/' || file AS url, file FROM media WHERE ${condition} AND file IS NOT NULL) AS own
+      SELECT DISTINCT CAST($1 AS text) || '/' || file AS url, file FROM media WHERE ${condition}) AS own
     WHERE EXISTS (SELECT 1 FROM media_names WHERE media_names.url = own.url)
     ON CONFLICT (url) DO UPDATE SET file = excluded.file, reason = NULL WHERE media.file IS NULL`,
     [mediaUrl],
