@@ -131,7 +131,7 @@ async function startPortfolios(contenders: Contenders) {
     { name: 'list of 15 works, gzip', servers: [server] as const, target: list },
     row('page of a person with 15 works', page, 19),
     row('page of a work', { ...page, addresses: await contenders.shotPages() }, 15),
-    row('page of the directory, 50 people with 3 works each', { before: '/people/b?after=user', users }, 40),
+    row('page of the directory, 50 people with 3 works each', { before: '/people/b?after=user', users }, 70),
   ];
 }
 
