@@ -2,7 +2,7 @@
 
 /** Width to height, in hundredths. */
 const COMMON = [56, 67, 71, 75, 80, 100, 125, 133, 141, 150, 160, 178, 200];
-/** Each 2.5% above the one before: a work that fills such a frame loses a hair at its edges, and has no bars beside it. */
+/** Each 2.5% above the one before: a work that fills such a frame loses a fiftieth at most at its edges, and has no bars beside it. */
 const STEPS = Array.from({ length: 146 }, (_, step) => Math.round(25 * 1.025 ** step));
 const RATIOS = [...new Set([...COMMON, ...STEPS])];
 

@@ -37,7 +37,7 @@ export function createInlineReader(config: Config) {
 
   return async (person: Person, known: KnownPictures): Promise<InlinePictures> => {
     const avatar = await readAvatar(person, known);
-    const cover = known.get(person.cover)?.small.length ? await readCopy(person.cover, COVER_WIDTH) : {};
+    const cover = await readCover(person, known);
     const works = await readWorks(person, known);
     const isMissing = [avatar, cover, ...works].some((found) => found?.isMissing === true);
     return {
@@ -56,6 +56,12 @@ export function createInlineReader(config: Config) {
     if (small.image !== undefined || avatar === smallAvatar) return small;
     const large = await readCopy(avatar);
     return large.image === undefined && small.isMissing ? small : large;
+  }
+
+  /** The widest small picture that is wide enough at most; a copy without any is read itself, if it is small. */
+  async function readCover({ cover }: Person, known: KnownPictures): Promise<FoundCopy> {
+    const widths = known.get(cover)?.small.map(({ width }) => width) ?? [];
+    return await readCopy(cover, widths.filter((width) => width <= COVER_WIDTH).at(-1));
   }
 
   async function readWorks({ items, noun }: Person, known: KnownPictures) {
