@@ -89,7 +89,7 @@ CREATE TABLE lists (
   owner INTEGER NOT NULL,
   etag TEXT NOT NULL, -- of the list itself, whatever it is called
   body BLOB NOT NULL, -- '{"Shots":[{…},{…}]}', newest first; gzip if that has 1,024 bytes or more
-  words TEXT, -- what the user is found by beside the words of the profile, a JSON array made of the tags by the program; NULL if there are none, and where another list of the user has them
+  words TEXT, -- what the user is found by besides the words of the profile, a JSON array made of the tags by the program; NULL if there are none, and where another list of the user has them
   UNIQUE (family, user_key, collection),
   UNIQUE (family, owner, collection)
 ) STRICT;

@@ -117,7 +117,7 @@ CREATE TABLE IF NOT EXISTS lists (
   etag text NOT NULL, -- of the list itself, whatever it is called
   collection text COLLATE "C" NOT NULL, -- the one member of the body
   body bytea NOT NULL, -- '{"Shots":[{…},{…}]}', newest first; gzip if that has 1,024 bytes or more
-  words text, -- what the user is found by beside the words of the profile, a JSON array made of the tags by the program; NULL if there are none, and where another list of the user has them
+  words text, -- what the user is found by besides the words of the profile, a JSON array made of the tags by the program; NULL if there are none, and where another list of the user has them
   PRIMARY KEY (family, user_key, collection),
   UNIQUE (family, owner, collection)
 );

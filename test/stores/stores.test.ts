@@ -143,6 +143,7 @@ describe(`the ${storeName()} store`, () => {
         folio(4, 'poster'),
         shot(1, 1, { tags: 'Poster,screen "print",Écru\\', title: '"tags":"title"' }),
         shot(2, 2, { ...dated(1), tags: 'too old' }),
+        shot(4, 3, { tags: '"Quoted",design' }),
         shot(3, 4, { tags: Array.from({ length: 30 }, (_, nth) => `many words ${nth}`).join() }),
         ...many,
       ]);
@@ -150,6 +151,8 @@ describe(`the ${storeName()} store`, () => {
         poster: ['ada', 'poster'],
         'screen print': ['ada'],
         print: ['ada'],
+        quoted: ['cy'],
+        design: ['cy'],
         ecru: ['ada'],
         title: [],
         tag0: ['bob'],

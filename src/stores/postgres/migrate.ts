@@ -128,7 +128,7 @@ const FILL = `
     HAVING count(*) > 0 AND NOT EXISTS (SELECT FROM takedown_marks);
   UPDATE vitrine SET last_run = greatest(last_run, generation);
   -- Their names had the whole address, which may be secret.
-  DELETE FROM subscribers WHERE name LIKE 'post:http%'`;
+  DELETE FROM subscribers WHERE name ILIKE 'post:http%' AND name NOT LIKE '%…%'`;
 
 // Each database has one row in `vitrine`.
 const readShape = async (client: pg.Client) => (await firstValue(client, SHAPE)) as string;

@@ -55,14 +55,14 @@ export async function findFaults(db: Rows, onStep: StepListener): Promise<string
     await describe(
       'compressed answers',
       findWrongBodies(db, onStep),
-      'answers do not match their compressed form',
+      'answers do not match their compressed form or search words',
       REPAIR,
     ),
     await describe('counts', db.rows(WRONG_COUNTS), 'counts are not those of the records', REPAIR),
     await describe(
       'names',
       findUnsearchable(db, db.rows(wrong.words)),
-      'users are not found by their names',
+      'users are not found by all their words',
       REPAIR,
     ),
     await describe('pictures', names, 'records name other pictures than is noted of them', REPAIR),
@@ -101,7 +101,7 @@ async function* findWrongBodies(db: Rows, onStep: StepListener): AsyncGenerator<
   }
 }
 
-/** The family and id of users that a search misses. `misplaced` are those with other words in the table than in their profile. */
+/** The family and id of users that a search misses. `misplaced` are those with other words in the table than in their profile and lists. */
 async function* findUnsearchable(
   db: Rows,
   misplaced: ReturnType<Rows['rows']>,

@@ -1,4 +1,4 @@
-// What users are found by: `profiles.words`, and the table `words`, which derive.ts keeps. In SQL that
+// What users are found by: `profiles.words`, `lists.words`, and the table `words`, which derive.ts keeps. In SQL that
 // SQLite and PostgreSQL both understand.
 import { MOST_WORDS_OF_USER, searchWords } from '../../records/search-words.ts';
 import type { Rows } from './sql-adapter.ts';

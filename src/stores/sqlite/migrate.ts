@@ -100,7 +100,7 @@ const FILL = `
     HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM takedown_marks);
   UPDATE vitrine SET last_run = max(last_run, generation);
   -- Their names had the whole address, which may be secret.
-  DELETE FROM subscribers WHERE name LIKE 'post:http%'`;
+  DELETE FROM subscribers WHERE name LIKE 'post:http%' AND name NOT LIKE '%…%'`;
 /**
  * What is known of a copy stood with each of its addresses. A picture that could not be decoded had the width 0, and how often as
  * its height.
