@@ -146,7 +146,7 @@ test('a migration names its steps', async () => {
   const url = await databaseOf(fixture('portfolio.ndjson'));
   executeSql(url, 'PRAGMA user_version = 17');
   const steps = (await shown(['migrate', '--database-url', url])).join();
-  expect(steps).toMatch(/^tables,records,deriving words of names,deriving profiles and lists,/);
+  expect(steps).toMatch(/^tables,records,deriving search words,deriving profiles and lists,/);
 });
 
 test('an import into an older database names the steps of its migration', async () => {

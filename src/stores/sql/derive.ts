@@ -189,7 +189,7 @@ export async function deriveEverything(
   db: SqlAdapter,
   { onStep = noStep, usersAtOnce = USERS_AT_ONCE }: DeriveOptions = {},
 ): Promise<void> {
-  onStep('deriving words of names');
+  onStep('deriving search words');
   await dropMisfiled(db);
   for (const family of FAMILIES) {
     await db.run(`DELETE FROM words WHERE family = '${family}' AND NOT EXISTS (

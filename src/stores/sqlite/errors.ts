@@ -50,7 +50,7 @@ function findObstacle(path: string, purpose: 'read' | 'write'): string {
   if (!existsSync(path))
     return notAllowed(folder, constants.W_OK, 'written') ?? 'the system does not say why';
   return (
-    findClosed(path, purpose) ??
+    findForbidden(path, purpose) ??
     // SQLite makes files beside it, also to read it.
     notAllowed(folder, constants.W_OK, 'written, as files that do not come from `vitrine snapshot` need') ??
     'too many files may have been open, or the disk is failing or full; try again'
@@ -58,7 +58,7 @@ function findObstacle(path: string, purpose: 'read' | 'write'): string {
 }
 
 /** The file, or one that a killed command of another user has left beside it. */
-function findClosed(path: string, purpose: 'read' | 'write'): string | undefined {
+function findForbidden(path: string, purpose: 'read' | 'write'): string | undefined {
   for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].filter((each) =>
     existsSync(each),
   )) {

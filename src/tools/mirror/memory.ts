@@ -57,11 +57,11 @@ export type MirrorMemory = ReturnType<typeof createMemory>;
 export function createMemory(path: string, site: string) {
   const { db, run } = openState(path, site);
   const change = (sql: string, ...values: string[]) => void db.prepare(sql).run(...values);
-  const use: Use = (action) => describeStateErrors(path, action);
+  const use: Access['use'] = (action) => describeStateErrors(path, action);
   const write = (action: () => void) => use(() => db.transaction(action)());
 
   return {
-    ...createUserNotes(db, site, run, use),
+    ...createUserNotes(db, site, run, { use, write }),
 
     /** Users that the mirror imported and that the site did not know in this run. */
     gone: () =>
@@ -104,11 +104,14 @@ export function createMemory(path: string, site: string) {
   };
 }
 
-/** Runs what touches the file. */
-type Use = <T>(action: () => T) => T;
+/** Runs what touches the file, so that its errors say what to do. */
+interface Access {
+  readonly use: <T>(action: () => T) => T;
+  /** In a transaction. */
+  readonly write: (action: () => void) => void;
+}
 
-function createUserNotes(db: OpenDatabase, site: string, run: string, use: Use) {
-  const write = (action: () => void) => use(() => db.transaction(action)());
+function createUserNotes(db: OpenDatabase, site: string, run: string, { use, write }: Access) {
   const select = <Row>(what: string, where: string) =>
     db.prepare<string[], Row>(`SELECT ${what} WHERE site = ? AND ${where}`);
   const ofUser = select<{ run: string; lastFetch: string | null }>(

@@ -31,7 +31,8 @@ const spellings = ({ key, username, earlier }: Change) =>
 
 function changedParts({ username, profile, list }: Change): string[] {
   if (username === undefined) return ['removed'];
-  return [...(profile ? ['profile'] : []), ...(list ? ['list'] : [])];
+  const changed = { profile, list };
+  return (['profile', 'list'] as const).filter((part) => changed[part]);
 }
 
 /** A change for other programs. */

@@ -133,6 +133,20 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(await tables(name)).toEqual(await tables(alone));
   });
 
+  test('names of caches that hold a secret path are forgotten, and those that hide it stay', async () => {
+    const name = await databaseOf(14, []);
+    const names = [
+      'nginx:/cache',
+      'post:HTTPS://purge.example/s3cret',
+      'post:https://purge.example/…1a2b3c4d',
+    ];
+    for (const each of names)
+      await cluster.primary.sql(`INSERT INTO subscribers VALUES (${quoted(each)}, 1)`, name);
+    await done(['migrate', '--database-url', cluster.url(name)]);
+    const kept = await cluster.primary.sql(`SELECT name FROM subscribers WHERE name LIKE '%:%'`, name);
+    expect(kept.map((row) => row.name).toSorted()).toEqual([names[0], names[2]]);
+  });
+
   test('a role that could read before the migration can read after it', async () => {
     const reader = await openServed(cluster.url(older, [cluster.primary], 'reader'), () => {});
     expect(await reader.fault()).toBeUndefined();

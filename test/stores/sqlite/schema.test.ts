@@ -53,6 +53,19 @@ test('subscribers are told of everything after a migration that leaves no change
   expect(await archive.changes(7)).toMatchObject({ changes: 'everything' });
 });
 
+test('names of caches that hold a secret path are forgotten, and those that hide it stay', async () => {
+  const path = newPath();
+  copyFileSync(fixture('older/schema-17.db'), path);
+  const names = ['post:HTTPS://purge.example/s3cret', 'post:https://purge.example/…1a2b3c4d', 'nginx:/cache'];
+  for (const name of names) executeSql(path, `INSERT INTO subscribers VALUES ('${name}', 1)`);
+  await (await openWriter(path)).close();
+  using db = Object.assign(new Database(path, { readonly: true }), {
+    [Symbol.dispose]: () => void db.close(),
+  });
+  const kept = db.prepare("SELECT name FROM subscribers WHERE name LIKE '%:%' ORDER BY name").pluck().all();
+  expect(kept).toEqual(names.slice(1).sort());
+});
+
 test('what an older file knows of copies stays, once for each copy', async () => {
   const path = newPath();
   copyFileSync(fixture('older/schema-17.db'), path);

@@ -418,26 +418,29 @@ test('no page loads a copy that is wider than its small pictures, but the page o
   expect((await ask(server, '/people/b/bob/1')).body).toContain(`<a class="frame" href="${whole}">`);
 });
 
-test('the card as an image has the cover and the works in it, as small pictures', async () => {
-  const pictures = await Promise.all([1, 2, 3].map((nth) => jpeg(noise(1000, 500 - nth))));
-  const site = await startFiles(Object.fromEntries(pictures.map((body, nth) => [`/${nth}`, body])));
-  const [avatar, cover, image] = [0, 1, 2].map((nth) => `${site.url}/${nth}`);
-  const database = await databaseOf(folio(1, 'ada', { avatar, cover_image: cover }), shot(1, 1, { image }));
-  const { mediaDir } = await fetchInto(database, [site.host], { mediaDir: `${database}.media` });
-  const server = await serveHere({ DATABASE_URL: database, MEDIA_URL, MEDIA_DIR: mediaDir });
-  const { body } = await ask(server, '/card/b/ada.svg');
-  const found = [...body.matchAll(/<image href="data:image\/webp;base64,([^"]*)"/g)].map(([, data = '']) =>
-    Buffer.from(data, 'base64'),
-  );
-  const files = [
-    [1, 480],
-    [0, 240],
-    [2, 240],
-  ].map(([nth = 0, width = 0]) => {
-    const name = `${createHash('sha256')
-      .update(pictures[nth] as Buffer)
-      .digest('hex')}.jpg`;
-    return readFileSync(join(mediaDir, copyPath(smallName(name, width as 240))));
-  });
-  expect(found).toEqual(files);
-});
+// A cover of 400 pixels has no small picture of 480.
+test.each([
+  [1000, 480],
+  [400, 240],
+] as const)(
+  'the card as an image has the works, and a cover of %i pixels as the small picture of %i',
+  async (width, small) => {
+    const pictures = await Promise.all([1000, width, 900].map((each) => jpeg(noise(each, 500))));
+    const site = await startFiles(Object.fromEntries(pictures.map((body, nth) => [`/${nth}`, body])));
+    const [avatar, cover, image] = [0, 1, 2].map((nth) => `${site.url}/${nth}`);
+    const database = await databaseOf(folio(1, 'ada', { avatar, cover_image: cover }), shot(1, 1, { image }));
+    const { mediaDir } = await fetchInto(database, [site.host], { mediaDir: `${database}.media` });
+    const server = await serveHere({ DATABASE_URL: database, MEDIA_URL, MEDIA_DIR: mediaDir });
+    const { body } = await ask(server, '/card/b/ada.svg');
+    const shown = [...body.matchAll(/<image href="data:image\/webp;base64,([^"]*)"/g)].map(
+      ([, data]) => data,
+    );
+    const read = (nth: number, width: (typeof SMALL_WIDTHS)[number]) => {
+      const name = createHash('sha256')
+        .update(pictures[nth] as Buffer)
+        .digest('hex');
+      return readFileSync(join(mediaDir, copyPath(smallName(`${name}.jpg`, width))), 'base64');
+    };
+    expect(shown).toEqual([read(1, small), read(0, 240), read(2, 240)]);
+  },
+);
